@@ -1,5 +1,4 @@
-"""The natural solver against the paper's own algorithms (adam): how long until it has the ELBO that adam ends
-with.
+"""The natural solver against the paper's own algorithms (adam): the time to reach the ELBO that adam reaches.
 
 Both fit the model of the paper. The ELBO is the same Monte-Carlo estimate for both, which is not included in
 the times.
@@ -104,8 +103,9 @@ def smoothing_race(adam_steps: int) -> tuple[str, Race]:
 
 
 def adam_step_seconds(problem: Problem) -> list[float]:
-    """Seconds of a minibatch step and of a full step of smoothing at d = DIM, extended from d = 4 and 8 on a
-    line.
+    """Seconds of a minibatch step and of a full step of smoothing at d = DIM.
+
+    They are measured at d = 4 and 8 and extrapolated on a line.
     """
     seconds = []
     for dim in (4, 8):

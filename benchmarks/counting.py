@@ -80,9 +80,7 @@ class Row:
 
 
 class Corpora(NamedTuple):
-    """The generated files: one small text, as many of `tokens` words as the largest size needs, and n-gram
-    tables.
-    """
+    """The generated files: a small text, a large one of `tokens` words, and n-gram tables."""
 
     small: Path
     texts: list[Path]
@@ -92,8 +90,9 @@ class Corpora(NamedTuple):
 
 
 def make_corpora(folder: Path, tokens: int) -> Corpora:
-    """Write all files; each text and table has words of its own seed, so that a larger corpus holds more
-    distinct pairs.
+    """Write all files.
+
+    Each text and table has words of its own seed, so that a larger corpus holds more distinct pairs.
     """
     words = generated.make_words()
     small = folder / "small.jsonl"

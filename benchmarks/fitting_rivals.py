@@ -1,6 +1,4 @@
-"""What a user would pick instead: word2vec by gensim, trained on each slice alone, on the same texts and
-vocabulary.
-"""
+"""What users would run instead: gensim's word2vec on each slice alone, with the same texts and vocabulary."""
 
 import math
 import re
@@ -49,8 +47,9 @@ def word2vec_per_slice(counts: wordtide.Counts) -> tuple[list[Word2Vec], float, 
 
 
 def lookup(model: Word2Vec, words: np.ndarray, names: list[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Word and context vectors of some words, whose products are log odds against one noise word a pair, as
-    ours are.
+    """Word and context vectors of some words.
+
+    Their products are log odds against one noise word per pair, as ours are.
 
     For that log(NEGATIVES) is added to every product, by one more coordinate: 1 for words, log(NEGATIVES) for
     contexts. Words that the slice does not have are zero but for that coordinate.

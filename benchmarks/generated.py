@@ -1,5 +1,4 @@
-"""Generated corpora for the benchmarks: the same bytes for the same seed, with the habits of real text that
-cost time.
+"""Generated corpora for the benchmarks, with those properties of real text that cost time.
 
 Word frequencies follow Zipf's law, frequent words are short, some words hold an apostrophe, a hyphen or a
 capital. A sentence begins with a capital and ends with a full stop. The texts use ASCII only and no
@@ -99,9 +98,7 @@ def write_texts(path: Path, words: list[str], tokens: int, seed: int) -> None:
 
 
 def write_phrases(path: Path, source: Path, words: list[str]) -> None:
-    """The texts of another file with phrases in them: each of 1,000 common words is followed by a word of its
-    own.
-    """
+    """The texts of another file, in which each of 1,000 common words is followed by a word of its own."""
     first, last = PHRASE_RANKS
     followed = {words[rank]: f"{words[rank]} {words[rank + last - first]}" for rank in range(first, last)}
     with source.open(encoding="ascii") as texts, path.open("w", encoding="ascii", newline="\n") as file:
@@ -110,8 +107,9 @@ def write_phrases(path: Path, source: Path, words: list[str]) -> None:
 
 
 def make_ngrams(words: list[str], entries: int, seed: int) -> NgramTable:
-    """A table of 5-grams with about `entries` n-gram-years, 20 a gram and most of them recent, sorted as
-    published ones are.
+    """A table of 5-grams with about `entries` n-gram-years, sorted as published ones are.
+
+    There are 20 per n-gram, most of them recent.
     """
     rng = np.random.default_rng(seed)
     ranks = _ranks(rng, _NGRAM_EXPONENT, 5 * max(1, entries // 20)).reshape(-1, 5)
@@ -143,9 +141,7 @@ def make_ngrams_of_years(words: list[str], number: int, years: range, seed: int)
 
 
 def _gram(rng: np.random.Generator, words: list[str], ranks: list[int]) -> str:
-    """Five tokens: one gram in five is tagged, one in ten holds punctuation or a number, a few hold a plain
-    underscore.
-    """
+    """Five tokens; some are tagged, or hold punctuation, a number or an underscore."""
     gram = [words[rank] for rank in ranks]
     luck, place, choice = rng.random(), int(rng.integers(5)), int(rng.integers(30))
     if luck < 0.1:

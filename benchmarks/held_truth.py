@@ -22,9 +22,7 @@ Measures = dict[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Seen:
-    """A world, its model, and the vectors in question: true ones (T, L, d) in the model's axes, and the
-    library's.
-    """
+    """A world, its model, and vectors (T, L, d): the true ones in the model's axes, and the model's."""
 
     world: World
     model: DynamicEmbeddings
@@ -78,9 +76,7 @@ def similarity_of_pairs(seen: Seen) -> Measures:
 
 
 def listed_neighbors(seen: Seen, every: int = 10) -> Measures:
-    """The lists of every tenth word: are intervals and probabilities right, and how much too high are the
-    similarities?
-    """
+    """Measure the neighbor lists of every tenth word: intervals, probabilities, and bias of similarities."""
     slices = len(seen.model)
     covered, stated, hits, excess = [], [], [], []
     for t in (1, slices // 2, slices - 2):
@@ -167,9 +163,7 @@ def _crossing(times: np.ndarray, lead: np.ndarray) -> np.ndarray:
 
 
 def jumps_and_decoys(seen: Seen) -> Measures:
-    """Who is called changed (low above 0), how well the ranking of `changed` tells them apart, and when the
-    jump was.
-    """
+    """Measure which words are called changed, how well `changed` ranks them, and when jumps are dated."""
     ends, everyone = (
         (float(seen.model.times[begin(seen)]), float(seen.model.times[-1])),
         len(seen.model.words),

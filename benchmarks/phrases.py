@@ -1,5 +1,4 @@
-"""What `--phrases auto` changes: the share of the text in phrases and in the vocabulary, the likelihood of held-out
-slices, and neighbors.
+"""What `--phrases auto` changes: the share of phrases, the likelihood of held-out slices, and neighbors.
 
     python benchmarks/phrases.py sotu un.jsonl.gz eips.jsonl.gz:quarter:5000 [--ask WORD ...]
 
@@ -46,9 +45,7 @@ def counted(given: str) -> tuple[str, Counts]:
 def likelihoods(
     counts: Counts, models: Models, words: Sequence[str], held_out: Sequence[int], dim: int
 ) -> dict[str, np.ndarray]:
-    """The log-likelihood per pair of these words in each held-out slice, for each way of counting, and the
-    number of pairs.
-    """
+    """The log-likelihood per pair in each held-out slice for each way of counting, and the pairs."""
     settings = pair_settings(resolve({"dim": dim}))
     pairs = renumber(counts["none"], words)
     found = {}

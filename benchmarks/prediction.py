@@ -1,6 +1,4 @@
-"""Predictive log-likelihood per pair of slices that a model has not seen (the paper's last numbered
-equation).
-"""
+"""Predictive log-likelihood per pair of unseen slices (the paper's last numbered equation)."""
 
 from collections.abc import Callable
 

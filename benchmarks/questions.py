@@ -1,5 +1,4 @@
-"""How long answers take: in Python and from the shell, on the State of the Union (one slice per address, d =
-100).
+"""The time of answers in Python and from the shell, on the State of the Union (d = 100, a slice per address).
 
 Every figure is the best of a few runs, beside the limit it should stay under and the time that plain NumPy
 needs for the cosines of one word to all others at one slice, measured in the same run. Exits with 1 if a

@@ -1,5 +1,4 @@
-"""Answers about real text that can be checked: two random halves of it, shuffled dates, and words that change
-places.
+"""Answers about real text that can be checked: random halves, shuffled dates, and exchanged words.
 
 Halves should agree, as far as they have data. If dates are shuffled nothing has changed. If two words are
 exchanged from a slice on, both of them are a surprise there.
@@ -258,9 +257,7 @@ def _exchanged(
 def _standings(
     model: DynamicEmbeddings, pairs: list[tuple[int, int, int]]
 ) -> list[tuple[tuple[float, bool, bool], int]]:
-    """Of each exchanged word at its slice: the share of words that score less, two verdicts; and its
-    occurrences there.
-    """
+    """For each exchanged word at its slice: the share of words with lower scores, verdicts, occurrences."""
     found = []
     for when in sorted({when for _, _, when in pairs}):
         answer = surprises(model, float(model.times[when]), top=len(model.words)).columns

@@ -1,5 +1,4 @@
-"""The same jobs done with other tools, as a competent user would write them, with results to check wordtide's
-against.
+"""The same jobs done with other tools, as a competent user would write them, to compare results and times.
 
 Pair counts are in whole units of 1/window, one entry per slice and unordered pair, as in `Counts.upper`.
 """
@@ -40,9 +39,7 @@ def sentences(text: str) -> list[list[str]]:
 
 
 def find_phrases_with_gensim(tokens: list[list[str]]) -> set[str]:
-    """Phrases of up to four words by gensim: two rounds, as its documentation has it, with the same kind of
-    score.
-    """
+    """Find phrases of up to four words with gensim, in two rounds as its documentation does."""
     options: dict[str, Any] = {"min_count": 10, "threshold": 0.5, "scoring": "npmi", "delimiter": " "}
     pairs = Phrases(tokens, **options)
     longer = Phrases(pairs[tokens], **options)

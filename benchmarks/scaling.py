@@ -191,9 +191,7 @@ def _block(problem: Problem, options: argparse.Namespace, machine: Compute) -> W
 def _gradients(
     problem: Problem, block: WordBlock, options: argparse.Namespace, machine: Compute, columns: int
 ) -> tuple[float, int]:
-    """CPU seconds of the gradients of all slices with a number of sampled columns; and the sampled pairs of a
-    side.
-    """
+    """CPU seconds of the gradients of all slices, and the sampled pairs of a side."""
     signs = signs_by_rule(options.dim) if options.contexts == "tied" else None
     slices = [PreparedSlice(part, machine, columns, signs, alone=True) for part in problem.slices]
 

@@ -1,6 +1,4 @@
-"""A fit in a process of its own: how long it and its steps take, and the peak memory of it and of its
-workers.
-"""
+"""A fit in its own process: its time, the time of its steps, and its peak memory with workers."""
 
 import json
 import os

@@ -26,9 +26,7 @@ OLD_DAYS, SEED = 2, 7
 
 
 class World:
-    """Texts of a day: each has a topic, whose words it uses by Zipf's law, and some words that belong to
-    none.
-    """
+    """Texts of a day: each has a topic, whose words follow Zipf's law, and some words without a topic."""
 
     def __init__(self, seed: int) -> None:
         generator = np.random.default_rng(seed)
@@ -42,8 +40,9 @@ class World:
         self.common /= self.common.sum()
 
     def write_day(self, path: Path, day: int, texts: int, jumpers: int = 0) -> None:
-        """Append a day of January 2020 as JSON Lines; in the first topics a common word has jumped to the
-        next topic.
+        """Append a day of January 2020 as JSON Lines.
+
+        In the first topics a common word has jumped to the next topic.
         """
         generator = np.random.default_rng([SEED, day])
         topics = self.topics.copy()

@@ -59,9 +59,7 @@ Pooled = dict[tuple[str, ...], Measures]
 
 
 def pooled(kinds: Iterable[Kind], seeds: int, measures: dict[str, Callable[[Seen], Measures]]) -> Pooled:
-    """Measures of several worlds of each kind put together, by measure, kind, method and vectors; scores of
-    words alone.
-    """
+    """Measures of several worlds of each kind together, by measure, kind, method and vectors."""
     found: dict[tuple[str, ...], dict[str, list[np.ndarray]]] = defaultdict(lambda: defaultdict(list))
     for kind in kinds:
         for seed in range(seeds):

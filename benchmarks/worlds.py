@@ -1,5 +1,4 @@
-"""Worlds whose truth is known: vectors drawn from the model's own prior, counts from its likelihood, and
-models fitted to them.
+"""Worlds of known truth: vectors drawn from the model's own prior, counts from its likelihood, fitted models.
 
 With n- fixed, sigmoid(x)^n+ sigmoid(-x)^n- is the probability of n+ under a negative binomial distribution,
 up to a constant that does not depend on x: a Poisson number whose rate is Gamma distributed with shape n- and
@@ -33,9 +32,7 @@ from wordtide.questions.vectors import Vectors, vectors_of
 
 @dataclass(frozen=True)
 class Effort:
-    """How hard the solvers try: their schedules, the steps of a filter's first slice, and how negatives are
-    summed.
-    """
+    """How long solvers run: their schedules, the steps of a filter's first slice, and sampled negatives."""
 
     start: Schedule
     smoothing: Schedule
@@ -78,8 +75,10 @@ class World:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of world: negative pairs per pair and slice, the prior (slow or fast drift), sizes, how many
-    words are planted.
+    """A kind of world: negative pairs per pair and slice, prior, sizes, and planted words.
+
+    `cluster`: this many words share most of their position. `poisson`: counts scatter as in text, not as the
+    likelihood says.
 
     `cluster`: so many words share most of their place. `poisson`: counts scatter as in text, not as the
     likelihood says.
@@ -98,9 +97,7 @@ class Kind:
 
     @property
     def diffusion(self) -> Diffusion:
-        """With more dimensions coordinates are smaller, so that scores u.v scatter as much; the memory in
-        time is the same.
-        """
+        """The prior; with more dimensions coordinates are smaller, so that scores u.v scatter as much."""
         constant, variance = {"fast": (0.009, 6.75), "slow": (0.0012, 7.0)}[self.drift]
         scale = np.sqrt(15.0 / self.dim)
         return ProductPrior(np.arange(float(self.slices)), constant * scale, variance * scale)

@@ -99,9 +99,7 @@ def paired_interval(difference: Floats) -> Interval:
 
 
 def welch_interval(one: Floats, other: Floats) -> Interval:
-    """Welch's t interval of the difference of two means, `one` (n,) minus `other` (m,), whose variances may
-    differ.
-    """
+    """Welch's t interval of the difference of means `one` (n,) - `other` (m,) with unequal variances."""
     mean = float(one.mean() - other.mean())
     if min(len(one), len(other)) < 2:
         return _t_interval(mean, math.nan, 0)
@@ -144,9 +142,7 @@ def _little_apart(table: pd.DataFrame) -> Finding:
 
 
 def _larger_where_small(table: pd.DataFrame, pairs: pd.Series) -> Finding:
-    """The filter's lead over the slice that is trained alone, against the pairs of the slice that it was
-    trained on.
-    """
+    """The filter's lead over a slice trained alone, against the pairs of that slice."""
     lead = (table["filtering"] - table["independent"]).dropna()
     before = pairs.shift(1).reindex(lead.index)
     if before.isna().any():  # the first slice is predicted by nobody, so that its pairs are not in the table

@@ -1,5 +1,6 @@
-"""Real 5-grams of Google Books, English fiction: 100,000 drawn in each fifth year from 1900 to 1995 (T = 20),
-with the paper's d = 200.
+"""Real 5-grams of Google Books, English fiction, every fifth year from 1900 to 1995, with d = 200.
+
+There are 100,000 n-grams in each of T = 20 years; d is that of the paper.
 """
 
 from experiment import Experiment, main

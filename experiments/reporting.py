@@ -25,9 +25,7 @@ def write_report(
     folder: Path,
     drawn: bool = True,
 ) -> Path:
-    """Write report.md and claims.csv, and roughness.csv if the figures are drawn; return the path of the
-    report.
-    """
+    """Write report.md and claims.csv, and roughness.csv if figures are drawn; return the report's path."""
     claims = {
         name: pd.DataFrame(vars(one) for one in check_claims(path)) for name, path in evaluations.items()
     }

@@ -1,5 +1,7 @@
-"""Short dated texts in place of the paper's tweets: 21 slices of 722 sentences, its number of dates and its
-median of tweets per date. They are drawn from the UN debates of 21 years.
+"""Short dated texts in place of the paper's tweets: 21 slices of 722 sentences.
+
+The number of dates and the median per date are those of the paper. Sentences are drawn from the UN debates of
+21 years.
 """
 
 import gzip
@@ -28,9 +30,7 @@ def few_sentences(
     seed: int = _SEED,
     years: Container[int] = YEARS,
 ) -> Path:
-    """Write a file with `number` sentences of each of the `years`, drawn at random, or all if there are
-    fewer.
-    """
+    """Write a file with up to `number` sentences of each of the `years`, drawn at random."""
     by_year: dict[int, list[str]] = defaultdict(list)
     for year, text in _speeches(debates):
         if year in years:

@@ -48,9 +48,7 @@ def test_the_shell_lines_of_the_readme_run(tmp_path):
 
 @pytest.fixture(scope="module")
 def folder_with_a_model(tmp_path_factory):
-    """Where blocks run, so that what they write stays out of the sources, and `wordtide.load("model")` finds
-    something.
-    """
+    """A folder outside the sources in which blocks run, with a model for `wordtide.load("model")`."""
     folder = tmp_path_factory.mktemp("docs")
     wordtide.fit(wordtide.count(dated_texts(topic_size=20)), output=folder / "model", dim=4, threads=1)
     return folder

@@ -1,6 +1,4 @@
-"""The experiments: a small version of each runs, and what it says of the paper's claims follows from its
-tables.
-"""
+"""The experiments: a small version of each runs, and its verdicts follow from its tables."""
 
 import gzip
 import json
@@ -75,9 +73,7 @@ def five_grams(world, tmp_path_factory):
 
 
 def checked(experiment, folder, source):
-    """Run the small version twice: the output is complete, and the second run fits and draws nothing. Return
-    the report.
-    """
+    """Run the small version twice: output is complete, and the second run fits nothing; return the report."""
     small = shrunk(experiment)
     report = run(small, folder, source)
     text = report.read_text(encoding="utf-8")
@@ -211,9 +207,7 @@ def test_a_line_that_is_no_speech_is_named(tmp_path):
 
 
 def evaluation_folder(folder: Path, columns, directedness, pairs):
-    """The tables of an evaluation with the given likelihoods by method, (T,); NaN where a method does not
-    predict.
-    """
+    """The tables of an evaluation with these likelihoods by method, (T,); NaN without a prediction."""
     times = 1900.0 + np.arange(len(pairs))
     rows = [
         {"method": method, "time": time, "log_likelihood": value, "pairs": number}
@@ -282,9 +276,7 @@ def test_an_interval_of_equal_values_has_no_width():
 
 
 def clear_lead(slices, common):
-    """Likelihoods of all methods on so many slices; smoothing leads filtering clearly on the first `common`
-    of them.
-    """
+    """Likelihoods of all methods; smoothing clearly leads filtering on the first `common` slices."""
     generator = np.random.default_rng(3)
     methods = ("smoothing", "static", "filtering", "warm-start", "independent")
     columns = {

@@ -60,9 +60,7 @@ def counts():
 
 
 def sequential(computing, method, matrices=COUNTS, names=range(SIZE)):
-    """A solver whose words, called by `names`, start from vectors that belong to the name and not to the
-    place.
-    """
+    """A solver whose words, called by `names`, start from vectors that belong to the name, not the row."""
     problem = dense.problem_from(matrices, TIMES)
     solver = solvers.sequential(problem, PRIOR, DIM, Schedule(8, 0.5, 0.2, 0.0), computing, method=method)
     table = 0.1 * np.random.default_rng(3).standard_normal((2, SIZE, DIM))

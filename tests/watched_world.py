@@ -1,5 +1,4 @@
-"""A model of three days, and posts of the days after: topics that words belong to, and one word that jumps to
-another.
+"""A model of three days, and posts of the next days: topics with words, and one word that jumps.
 
 Words are unequally frequent, and a post has some words of other topics. There are enough words to say what is
 usual in a day. None is as frequent as *the* is in text, of which docs/mathematics.md says that it may surprise
@@ -24,9 +23,7 @@ FIT = {"method": "filtering", "dim": 8, "threads": 1, "diffusion": 300.0}
 
 
 def rows(day, number=60, jump=JUMP):
-    """Posts of a day of January 2020 as (date, text), in order of time; on the day `jump` a word goes from
-    mills to kings.
-    """
+    """Posts of a day of January 2020 as (date, text); on the day `jump` a word goes from mills to kings."""
     generator = np.random.default_rng(day)
     zipf = 1.0 / np.arange(1.0, len(ENDINGS) + 1.0)
     zipf /= zipf.sum()

@@ -1,6 +1,4 @@
-"""Worlds with planted drift: texts and counts in which it is known which words change, and when; and scores
-on them.
-"""
+"""Worlds in which it is known which words change, and when; and scores of what a method finds there."""
 
 from simulation.findings import findings_of, score_model
 from simulation.plan import Cast, Plan, PlantedCorpus, PlantedCounts, PlantedWord

@@ -1,6 +1,4 @@
-"""Drawing what happens in a world: its slices, the words that play a part, and when something happens to
-them.
-"""
+"""Drawing the plan of a world: its slices, the planted words, and when they change."""
 
 from dataclasses import dataclass
 

@@ -13,8 +13,7 @@ RANKINGS = ("low", "change")
 
 
 def findings_of(model: Embeddings, plan: Plan, by: str = "low", vectors: str | None = None) -> Findings:
-    """How much each word of a model changed from the first slice to the last, and when the words of a plan
-    were half-way.
+    """How much a model says that each word changed, and when the words of a plan were half-way.
 
     `by`: what words are ranked by, the "low" end of the interval (before it is cut off at 0) or the "change"
     itself. Methods without a posterior have no intervals, so they are ranked by change.

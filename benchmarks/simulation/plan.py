@@ -1,5 +1,4 @@
-"""What is planted in a world, and the course of a planted word: where it stands and how frequent it is at a
-date.
+"""What is planted in a world, and where a planted word is and how frequent it is at a date.
 
 Dates are float years. A word that drifts or jumps goes from one place (a topic, or another word's place) to
 another. All others stay where they are: those that vanish or appear, decoys, whose frequency alone changes
@@ -140,9 +139,7 @@ class PlantedCorpus(Plan):
 
 @dataclass(frozen=True, kw_only=True)
 class PlantedCounts(Plan):
-    """Counts drawn from the model itself, with the vectors `u`, `v` (T, L, d), the prior, and sum(n-) /
-    sum(n+) behind them.
-    """
+    """Counts drawn from the model, with the vectors `u`, `v` (T, L, d), the prior and the ratio of pairs."""
 
     counts: "Counts"
     u: Floats

@@ -1,5 +1,4 @@
-"""Worlds of counts drawn from the model itself: trajectories from the prior, pairs from the likelihood, words
-planted.
+"""Worlds of counts drawn from the model: trajectories from the prior, pairs from the likelihood.
 
 With n- fixed, sigmoid(x)^n+ sigmoid(-x)^n- is the probability of n+ under a negative binomial distribution,
 up to a constant that does not depend on x: a Poisson number whose rate is Gamma distributed with shape n- and
@@ -174,9 +173,7 @@ def _told(words: list[str], parts: list[Part], vectors: Floats, vocabulary: int)
 def _frequencies(
     rng: np.random.Generator, planted: list[PlantedWord], vocabulary: int, times: Floats
 ) -> Floats:
-    """The share of each word in each slice, (T, L): by Zipf's law but for planted words, whose own
-    frequencies change.
-    """
+    """The share of each word in each slice, (T, L): Zipf's law, except for planted words."""
     own = np.stack([word.frequency * frequency_factor(word, times) for word in planted], axis=1)
     ranked = rng.permutation(1.0 / (np.arange(vocabulary - len(planted)) + 2.7))
     left = np.outer(1.0 - own.sum(axis=1), ranked / ranked.sum())
@@ -184,8 +181,7 @@ def _frequencies(
 
 
 def _drawn(rng: np.random.Generator, scores: Floats, share: Floats, total: float) -> sparse.csr_array:
-    """Pairs of words as `Counts` stores them: the upper half, with half of the diagonal, whole numbers, (L,
-    L).
+    """Pairs of words as `Counts` stores them: the upper half, with half of the diagonal, (L, L).
 
     `total`: the sum of n-, which is `total` times the shares (L,) of both words.
     """

@@ -1,5 +1,4 @@
-"""Worlds of text: short documents, each on a topic, written from sentence templates, planted words among its
-nouns.
+"""Worlds of text: short documents on topics, from sentence templates, with planted words among the nouns.
 
 A template has places for nouns and verbs of the topic and for filler that belongs to no topic; all follow
 Zipf's law. A planted word is a noun whose probability in each topic depends on the date of the document: one
@@ -57,8 +56,9 @@ _MOST_PLANTED = 0.6  # of a topic's nouns: the others make the topic what it is
 
 @dataclass(frozen=True)
 class _Language:
-    """All words by number, and which numbers fill which places: `nouns`, `verbs` (topics, n), `filler` (n,),
-    `planted` (p,).
+    """All words by number, and the numbers that fill each place of a sentence.
+
+    They are `nouns` and `verbs` (topics, n), `filler` (n,) and `planted` (p,).
     """
 
     words: list[str]
@@ -97,8 +97,7 @@ class _Planting:
     to_topic: Integers
 
     def probability(self, topics: Integers, dates: Floats, scale: float) -> Floats:
-        """Probability of each planted word at a noun's place in documents on `topics` at `dates` (n,): (n,
-        p).
+        """Probability of each planted word as a noun in documents on `topics` at `dates` (n,), (n, p).
 
         `scale`: places for nouns of one topic as a share of all words.
         """
@@ -124,8 +123,7 @@ def template_world(
     first_year: int = 1900,
     frequencies: tuple[float, float] = FREQUENCIES,
 ) -> PlantedCorpus:
-    """A corpus of about `tokens` words with planted drift; each slice is a calendar year, the years are
-    irregular.
+    """A corpus of about `tokens` words with planted drift; slices are calendar years, unevenly spaced.
 
     `vocabulary`: number of distinct words. `uneven`: the largest slice has so many times the documents of the
     smallest.
@@ -188,9 +186,7 @@ def _language(rng: np.random.Generator, vocabulary: int, topics: int, planted: i
 
 
 def _planting(rng: np.random.Generator, language: _Language, parts: list[Part]) -> _Planting:
-    """Topics in turn, so that none is crowded; the parts in random order, so that no kind has a topic of its
-    own.
-    """
+    """Topics in turn, so that none is crowded; parts at random, so that no kind has its own topic."""
     topics = len(language.nouns)
     turn = rng.permutation(len(parts))
     from_topic = rng.permutation(topics)[turn % topics]

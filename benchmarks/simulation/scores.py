@@ -1,5 +1,4 @@
-"""Scores of what a method found in a world with planted drift, for models and for any table of words and how
-much they changed.
+"""Scores of what a method found in a world with planted drift, for models and for tables of changes.
 
 Words are ranked by score, the most changed first. Ranked are the words that drift or jump, decoys, stable
 words, and the other words of the vocabulary if these stand still. Words that vanish or appear are left out:
@@ -51,8 +50,9 @@ def score_table(
 
 
 def score_findings(plan: Plan, findings: Findings, top: int | None = None) -> list[Score]:
-    """All scores that the findings allow; `top`: the k of "share in top", as many as there are words to be
-    found by default.
+    """All scores that the findings allow.
+
+    `top` is the k of "share in top", by default the number of words to find.
 
     auc: probability that a word that drifts or jumps has a higher score than one that stands still. average
     precision: the mean over words to be found of the share of them among the words ranked as high. worst
@@ -117,9 +117,7 @@ def _auc(high: Floats, low: Floats) -> float:
 
 
 def _average_precision(own: Floats, everyone: Floats) -> float:
-    """The mean, over the words to be found, of the share of such words among those that rank at least as
-    high.
-    """
+    """The mean, over the words to find, of the share of such words among those ranked at least as high."""
     at_least = own[:, None]
     return float(np.mean((own >= at_least).sum(axis=1) / (everyone >= at_least).sum(axis=1)))
 

@@ -56,8 +56,7 @@ def draw_slice(
 def full_slice(
     counts: npt.NDArray[Any], frequency: Floats, negatives: float, *, tied: bool = True
 ) -> SliceData:
-    """A slice of symmetric counts (L, L) in which all words are active and all pairs stored, also those of
-    count 0.
+    """A slice of symmetric counts (L, L), with all words active and all pairs stored, zeros included.
 
     Tied contexts leave out the diagonal. `negatives`: the sum of n- over all ordered pairs.
     """

@@ -1,5 +1,4 @@
-"""Worlds that resemble text: thousands of words, frequencies by Zipf's law, symmetric counts, axes of falling
-weight.
+"""Worlds that resemble text: thousands of words, Zipf's law, symmetric counts, axes of falling weight.
 
 Vectors drift by an Ornstein-Uhlenbeck process. The fit does not know their variance: it takes its default,
 which is larger. n- is of rank one, and n+ is a negative binomial number, as the likelihood supposes, or a

@@ -1,5 +1,4 @@
-"""What targets for folders share: a sound folder, one of whose files is replaced, overwritten in part, or cut
-short.
+"""A sound folder of which one file is replaced, overwritten in part, or truncated.
 
 The sizes in the header are those of the files as they are, so that the damage is not found by its size alone.
 """
@@ -17,9 +16,7 @@ _REPLACED, _CUT = 0, 1  # any other way: overwritten from a place on
 
 
 class Damaged:
-    """A folder made by `make`, whose files are damaged one at a time and given to `use`, with or without a
-    check of all.
-    """
+    """A folder made by `make`, whose files are damaged one at a time and given to `use`."""
 
     def __init__(self, make: Callable[[Path], object], use: Callable[[Path, bool], object]) -> None:
         self._use = use
@@ -46,9 +43,7 @@ class Damaged:
         return seeds
 
     def try_input(self, data: bytes) -> None:
-        """The first byte names the file, and with its highest bit asks for a check; the second tells what
-        becomes of it.
-        """
+        """Damage one file: the first byte names it, its highest bit asks for a check; the second says how."""
         if len(data) < 2:
             return
         name = self._names[(data[0] & 127) % len(self._names)]
@@ -60,9 +55,7 @@ class Damaged:
             self._write(name, self._files[name])
 
     def _write(self, name: str, content: bytes) -> None:
-        """Put a file in place of another, which may be mapped into memory still, and its size into the
-        header.
-        """
+        """Replace a file, which may still be mapped into memory, and put its size into the header."""
         self._put(name, content)
         if name != _HEADER:
             header = json.loads(self._files[_HEADER])

@@ -1,6 +1,4 @@
-"""Requests to the server of `wordtide explore`: whatever comes over the wire, it answers or hangs up, and
-lives on.
-"""
+"""Requests to the server of `wordtide explore`: it answers or closes the connection, and goes on."""
 
 import contextlib
 import socket

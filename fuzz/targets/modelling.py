@@ -11,9 +11,7 @@ _WORDS, _SLICES, _DIM = ["steam", "power", "mill", "ship"], 3, 2
 
 
 def small_model(kind: str) -> DynamicEmbeddings:
-    """A model of four words, each with a knot at every slice: a "filter" is kept in files of slices, a
-    "smoother" in one.
-    """
+    """A model of four words with a knot at every slice: a "filter" has files per slice, a "smoother" one."""
     generator = np.random.default_rng(0)
     total = len(_WORDS) * _SLICES
     knots = Knots(np.arange(0, total + 1, _SLICES), np.tile(np.arange(_SLICES, dtype=np.int32), len(_WORDS)))

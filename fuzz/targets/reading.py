@@ -1,6 +1,4 @@
-"""What targets for files share: a file with the given bytes is read as `wordtide count` reads it, up to the
-words.
-"""
+"""A file of the given bytes, read as `wordtide count` reads it, up to the words."""
 
 import tempfile
 from pathlib import Path

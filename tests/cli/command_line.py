@@ -63,9 +63,7 @@ def command(*arguments: object) -> list[str]:
 
 
 def dying_command(module: str, function: str, calls: int, *arguments: object) -> list[str]:
-    """The same, but it kills itself, without a chance to tidy up, when a module's function is called for the
-    nth time.
-    """
+    """Run a command in a process that kills itself when a module's function is called for the nth time."""
     return [sys.executable, "-c", _DYING, module, function, str(calls), *map(str, arguments)]
 
 

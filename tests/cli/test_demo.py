@@ -1,6 +1,4 @@
-"""`wordtide demo --fast`, run once for real: what it leaves, what it tells, and that all it tells to type
-runs.
-"""
+"""`wordtide demo --fast`, run once: what it writes and prints, and that the commands it suggests run."""
 
 import re
 import shlex

@@ -1,6 +1,4 @@
-"""`wordtide export` as a user types it: what it prints, what it refuses, and that no file is ever
-half-written.
-"""
+"""`wordtide export` as typed: what it prints, what it rejects, and that no file is ever half-written."""
 
 import fcntl
 import os

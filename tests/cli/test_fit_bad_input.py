@@ -1,6 +1,4 @@
-"""What `wordtide fit` cannot use: each case ends with its exit code and one message with its remedy, and
-leaves nothing.
-"""
+"""What `wordtide fit` rejects: each case has an exit code and one message, and leaves no file."""
 
 import json
 import shutil

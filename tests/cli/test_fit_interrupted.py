@@ -1,6 +1,4 @@
-"""Fits that are killed, interrupted, or run out of disk: what is seen is whole, and --resume goes on to the
-same bits.
-"""
+"""Fits that are killed, interrupted, or out of disk: files are complete, and --resume gives the same bits."""
 
 import os
 import signal

@@ -1,5 +1,4 @@
-"""Any file, any date, no way to lose work, and the conventions people expect: one row for every promise, typed
-as a user types it.
+"""The promises to newcomers, a row each: any file, any date, no lost work, usual conventions.
 
 A key is the line that is typed, or what is special about the files that are counted. Every row runs in a folder
 of its own with texts, counts and a model.

@@ -1,6 +1,4 @@
-"""Option values that cannot be used: refused before any work, with the exit code for wrong usage and what to
-type instead.
-"""
+"""Option values that are rejected before any work, with the exit code of wrong usage and a remedy."""
 
 import pytest
 from cli.command_line import listing, run

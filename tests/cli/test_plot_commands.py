@@ -1,6 +1,4 @@
-"""`wordtide plot`: every figure of real models in every format, and what cannot be drawn leaves nothing
-behind.
-"""
+"""`wordtide plot`: every figure in every format; what cannot be drawn leaves no file."""
 
 import struct
 import xml.etree.ElementTree as ET

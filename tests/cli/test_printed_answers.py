@@ -1,6 +1,4 @@
-"""What the commands print: data on standard output and nothing else there, talk on standard error, and
-formats that parse.
-"""
+"""What commands print: only data on standard output, messages on standard error, formats that parse."""
 
 import csv
 import io

@@ -1,6 +1,4 @@
-"""Questions that have no answer: one message with problem and remedy, exit code 2, and nothing on standard
-output.
-"""
+"""Questions without an answer: one message with problem and remedy, exit code 2, no standard output."""
 
 import dataclasses
 import json

@@ -1,6 +1,4 @@
-"""The questions to a model as commands: equal numbers in table, CSV, JSON and Python, and nothing else on
-standard output.
-"""
+"""Questions as commands: the same numbers in table, CSV, JSON and Python; only data on standard output."""
 
 import csv
 import io

@@ -1,6 +1,4 @@
-"""Bad input, one case after the other: each ends with its exit code and one message that names the place and
-the remedy, and leaves nothing behind.
-"""
+"""Bad input: each case has its exit code and one message that names place and remedy, and leaves no file."""
 
 import gzip
 from dataclasses import dataclass, field

@@ -1,6 +1,4 @@
-"""--skip-bad: bad rows are left out, counted by reason and reported; the rest is counted as if they had never
-been there.
-"""
+"""--skip-bad: bad rows are counted by reason and reported, and the rest is counted as without them."""
 
 import gzip
 import json

@@ -1,6 +1,4 @@
-"""`wordtide tune` as a user types it: what it prints, what it writes, that it goes on after a kill, and how
-it refuses.
-"""
+"""`wordtide tune` as typed: what it prints and writes, how it resumes after a kill, what it rejects."""
 
 import csv
 import io
@@ -103,9 +101,7 @@ def undisturbed(counts, tuned, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def killed(counts, tmp_path_factory):
-    """A tuning that was killed in the middle: how it ended, the run of the same command after it, and the
-    folder.
-    """
+    """A tuning killed in the middle: its exit, the next run of the same command, and the folder."""
     place = tmp_path_factory.mktemp("killed") / "tuning"
     typed = ("tune", counts, "-o", place, *HALF, *SMALL)
     died = subprocess.run(dying_command(*MOMENT, *typed), capture_output=True, timeout=200, check=False)

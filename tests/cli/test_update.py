@@ -1,6 +1,4 @@
-"""`wordtide update` as typed: from counts and from texts, with words that come in; killed, refused, and out
-of room.
-"""
+"""`wordtide update` as typed: from counts and texts, with new words; killed, rejected, and out of disk."""
 
 import json
 import resource

@@ -1,6 +1,4 @@
-"""`wordtide watch` as typed, in processes of its own: killed, ended, fed by pipes; no row is lost or counted
-twice.
-"""
+"""`wordtide watch` in its own process: killed, stopped, fed by pipes; each row is counted once."""
 
 import json
 import os

@@ -1,6 +1,4 @@
-"""Where the counts go: what exists is safe, what cannot be written is said before the work, and nothing
-half-written stays.
-"""
+"""Where counts are written: existing files are safe, errors come before the work, no file is half-written."""
 
 import json
 import os

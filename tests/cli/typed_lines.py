@@ -1,6 +1,4 @@
-"""Lines as users type them, in the shell or in Python, and what is to be seen after each: the rows of
-`test_open_doors`.
-"""
+"""Lines as users type them, in the shell or Python, and what they show: the rows of `test_open_doors`."""
 
 import csv
 import http.client

@@ -1,6 +1,4 @@
-"""The pages of the documentation, the blocks of code in them, and the commands that they tell readers to
-type.
-"""
+"""The pages of the documentation, their blocks of code, and the commands that they show."""
 
 import re
 import shlex

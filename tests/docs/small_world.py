@@ -1,6 +1,4 @@
-"""Dated texts of two topics in which one word changes its topic: enough for the examples of the pages to find
-something.
-"""
+"""Dated texts of two topics, in which one word changes its topic, for the examples of the pages."""
 
 import random
 

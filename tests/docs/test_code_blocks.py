@@ -87,9 +87,7 @@ def test_the_quickstart_runs_from_a_folder_of_texts_to_a_page(tmp_path, monkeypa
 
 @pytest.fixture(scope="module")
 def documented_folder(tmp_path_factory):
-    """A folder in which the commands of the pages find what they name: counts, models of three methods, and
-    scores.
-    """
+    """A folder with what the commands of the pages name: counts, models of three methods, and scores."""
     folder = tmp_path_factory.mktemp("documented")
     counts = wordtide.count(
         dated_texts(), output=folder / "counts"

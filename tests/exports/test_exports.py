@@ -1,6 +1,4 @@
-"""Exported files, read by the programs they are for: gensim, NumPy, pandas, Polars, Arrow, and readers of
-TSV.
-"""
+"""Exported files, read by gensim, NumPy, pandas, Polars, Arrow, and readers of TSV."""
 
 import csv
 import tracemalloc

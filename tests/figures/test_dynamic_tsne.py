@@ -1,6 +1,4 @@
-"""Dynamic t-SNE against a dense twin that is written from the formula, and on worlds where it is known what
-should move.
-"""
+"""Dynamic t-SNE against a dense twin written from the formula, and on worlds with known movement."""
 
 import numpy as np
 import pytest

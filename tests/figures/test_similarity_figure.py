@@ -1,6 +1,4 @@
-"""The figure of similarity over time: a panel per pair with a line per method, or a panel per word with a
-line per other.
-"""
+"""The figure of similarity: a panel per pair with a line per method, or a panel per word."""
 
 import io
 

@@ -1,6 +1,4 @@
-"""Answers as data frames and rows; every question of the Python API answers with the documented columns and
-its notes.
-"""
+"""Answers as data frames and rows: every question of the Python API has the documented columns and notes."""
 
 import json
 import math

@@ -68,9 +68,7 @@ def uses_between(model, word, start, end):
 
 
 def may_be_listed(model, since, until, least, vectors="sum"):
-    """Words that occur often enough between their two times, and are well known at both of them or occur 50
-    times.
-    """
+    """Words that occur often enough between two times, and are well known at both, or occur 50 times."""
     starts, ends, _ = starts_and_ends(model, np.arange(len(model.words)), since, until)
     found = set()
     for word, start, end in zip(model.words, starts.tolist(), ends.tolist(), strict=True):

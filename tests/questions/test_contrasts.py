@@ -86,9 +86,7 @@ def likeness(means, word, other):
 
 
 def unsure(unit, mean, variance):
-    """The standard deviation of the inner product of a fixed direction with an uncertain vector, by the
-    vector's length.
-    """
+    """The deviation of the inner product of a fixed direction with an uncertain vector, by its length."""
     length = np.linalg.norm(mean)
     return np.sqrt(sum(unit**2 * variance)) / length if length > 0 else np.inf
 

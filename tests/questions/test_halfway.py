@@ -1,6 +1,4 @@
-"""When a word was half-way: the last crossing of the mean, inside an interval that inverts the posterior's
-band.
-"""
+"""When a word was half-way: the last crossing of the mean, in an interval that inverts the band."""
 
 import math
 
@@ -36,9 +34,7 @@ def slices_of(word, start, end):
 
 
 def jump(kind, at=6, size=3.0, spread=None):
-    """One word that stands still, jumps between the slices `at` - 1 and `at`, and stands still again; and one
-    that stays.
-    """
+    """A word that is stationary except for a jump between the slices `at` - 1 and `at`, and another."""
     start, end = size * np.eye(2, 5)
     means = np.stack([np.where(np.arange(12)[:, None] < at, start, end), np.tile(start, (12, 1))])
     return planted(
@@ -187,9 +183,7 @@ def test_vectors_of_either_side_can_be_dated(vectors):
 
 
 def last_crossing(times, lead):
-    """The last time at which a curve of straight lines goes from below to above zero; the ends if it never
-    does.
-    """
+    """The last time at which a piecewise linear curve rises through zero; an end if it never does."""
     for t in range(len(times) - 1, 0, -1):
         if lead[t - 1] < 0 <= lead[t]:
             return times[t - 1] + (times[t] - times[t - 1]) * -lead[t - 1] / (lead[t] - lead[t - 1])

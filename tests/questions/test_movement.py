@@ -140,9 +140,7 @@ def low_end(step, spread, sampling):
 
 
 def test_the_low_end_takes_away_what_another_sample_of_the_data_would_move():
-    """The posterior mean is S times what the data say, so its movement varies by c' S H S c from sample to
-    sample.
-    """
+    """The posterior mean is S times the data, so its movement varies by c' S H S c between samples."""
     model = MODELS["smoother"]
     moved = moved_words(model, TIMES[0], TIMES[6], "word")
     for number, word in enumerate(WORDS):

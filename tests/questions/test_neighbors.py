@@ -1,6 +1,4 @@
-"""Neighbours and analogies agree with looking at every word, and their probabilities with drawing every
-vector.
-"""
+"""Neighbors and analogies agree with comparing all words, and probabilities with drawing all vectors."""
 
 import math
 
@@ -272,9 +270,7 @@ CLOSE = 4.0 * math.sqrt(0.25 / DRAWS + 0.25 / 2000)
 
 
 def drawn_shares(model, word, at, then, best, vectors, listed):
-    """How often each of the listed words is among the nearest when all vectors are drawn and compared by true
-    cosines.
-    """
+    """How often each listed word is among the nearest when all vectors are drawn, by true cosines."""
     if at == then:
         draws = {name: draws_of(model, name, 2000, [then], vectors, seed=1)[:, 0] for name in {word, *listed}}
         own = draws[word]

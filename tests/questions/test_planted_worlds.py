@@ -1,5 +1,4 @@
-"""Answers about small worlds whose truth is known: intervals hold it about as often as they state, and
-planted words are found.
+"""Answers about small worlds of known truth: intervals hold it as stated, and planted words are found.
 
 Vectors are drawn from the prior and symmetric counts from the likelihood; the models, with tied contexts, are
 fitted to them. The bounds are wide enough for the narrowness of a mean field (docs/evidence.md), and no
@@ -47,9 +46,7 @@ class Planted:
     models: dict
 
     def true(self, model, vectors="sum"):
-        """True vectors, (T, L, d), rotated into the axes of a model: scores do not change within those of a
-        sign.
-        """
+        """True vectors, (T, L, d), rotated into the axes of a model within the axes of a sign."""
         true = np.concatenate(self.world.u)
         found = np.concatenate([vectors_of(model, "word").means_at(float(time)) for time in model.times])
         rotations = [
@@ -59,9 +56,7 @@ class Planted:
 
 
 def observed(rng, u, prior, frequency, negatives):
-    """The world of these vectors (T, L, d) and frequencies (T, L); n- of all ordered pairs sums to
-    `negatives` in each slice.
-    """
+    """The world of vectors and frequencies (T, L); n- of ordered pairs sums to `negatives` per slice."""
     scores, frequency = (u * SIGNS) @ u.transpose(0, 2, 1), frequency / frequency.sum(axis=1, keepdims=True)
     slices = [draw_slice(rng, *one, negatives) for one in zip(scores, frequency, strict=True)]
     names = [f"w{n}" for n in range(SIZE)]
@@ -145,9 +140,7 @@ def test_a_stated_probability_of_neighbours_is_about_the_share_that_is_true(drif
 
 
 def movement_along_the_means(planted, model, words):
-    """How far words truly moved from the first to the last slice in the direction of their means, and the
-    direction (n, d).
-    """
+    """How far words truly moved along their means between first and last slice, and that direction (n, d)."""
     true, chosen = planted.true(model), vectors_of(model)
     first, last = (chosen.means_at(float(time), words) for time in (model.times[0], model.times[-1]))
     first_length, last_length = lengths_of(first)[:, None], lengths_of(last)[:, None]
@@ -201,8 +194,7 @@ def test_the_half_way_interval_of_a_jump_is_short_and_has_the_step_where_it_was(
 
 
 def test_words_that_only_became_frequent_are_not_called_changed(shaken):
-    """Along the direction that noise chose itself nearly all of them seem to have moved; that is why more is
-    asked for.
+    """Noise chose the direction, along which nearly all of these words seem to have moved.
 
     The more axes noise can choose from, the further it goes: word vectors have all of them, sums the positive
     ones.

@@ -1,6 +1,4 @@
-"""From when to when the change of a word is measured, and that every question about its change measures it
-alike.
-"""
+"""The two times between which a change is measured, which are the same for every question."""
 
 import numpy as np
 import pytest
@@ -144,9 +142,7 @@ def test_a_model_without_occurrences_has_one_time_for_all_words(kind):
 
 
 def moving(kind):
-    """Words known well that turn by right angles at different slices, each at times of its own; a few hardly
-    turn.
-    """
+    """Well-known words that turn by right angles at different slices; a few hardly turn."""
     generator = np.random.default_rng(8)
     start, end = 5.0 * generator.standard_normal((2, 9, 1, 12))
     turned = np.arange(8)[:, None] >= generator.integers(2, 7, (9, 1, 1))

@@ -1,6 +1,4 @@
-"""Surprises: what was believed before a slice and after it, what lies between, and a score that is
-calibrated.
-"""
+"""Surprises: beliefs before and after a slice, what lies between, and a calibrated score."""
 
 import math
 
@@ -155,9 +153,7 @@ def test_beliefs_of_some_words_in_any_order_are_those_of_each(kind):
 
 
 def groups_alike(occurrences):
-    """Words of similar frequency, from the most frequent down: doublings of it, together until they are
-    twenty words.
-    """
+    """Words of similar frequency, most frequent first: doublings, merged until they are twenty words."""
     groups, waiting = [], []
     for level in range(60, -1, -1):
         waiting += [n for n, often in enumerate(occurrences) if 2**level <= often < 2 ** (level + 1)]
@@ -272,8 +268,7 @@ def quiet(request):
 
 @pytest.fixture(scope="module", params=["filter", "smoother"])
 def eventful(request):
-    """At each slice but the first two, two words with 20 uses or more jump to another place, and two more
-    appear.
+    """At each slice but the first two, two words with 20 uses or more jump, and two more appear.
 
     Also words with one or two uses jump, further than any other. The model, and the jumps and the new words
     as (word, slice).

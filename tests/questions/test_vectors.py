@@ -1,6 +1,4 @@
-"""Which words are well known at a time: those with little noise along their means, and those that occur often
-there.
-"""
+"""Which words are well known: those with little noise along their means, and those that occur often."""
 
 import numpy as np
 import pytest

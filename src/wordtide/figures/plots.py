@@ -30,8 +30,7 @@ def timeline(
     observer: Observer | None = None,
     by_group: bool = False,
 ) -> Figure:
-    """Draw the similarity of moving words over time to their five nearest neighbors at the start and at the
-    end.
+    """Draw the similarity of words over time to their five nearest neighbors at the start and at the end.
 
     Args:
         model: The model.
