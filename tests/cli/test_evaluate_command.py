@@ -6,19 +6,10 @@ import json
 
 import pytest
 from cli.command_line import run
-from evaluation.corpora import tiny_counts
 
 from wordtide.evaluation import evaluate as evaluating
 
 SMALL = ("--dim", 3, "--threads", 1)
-
-
-@pytest.fixture(scope="module")
-def counts(tmp_path_factory):
-    """A counts folder of six slices."""
-    folder = tmp_path_factory.mktemp("counted") / "counts"
-    tiny_counts().save(folder)
-    return folder
 
 
 @pytest.fixture(scope="module")

@@ -43,13 +43,6 @@ def large_model(tmp_path_factory):
     return folder
 
 
-@pytest.fixture
-def place(tmp_path):
-    folder = tmp_path / "place"
-    folder.mkdir()
-    return folder
-
-
 def contents(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 

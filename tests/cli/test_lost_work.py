@@ -1,31 +1,15 @@
 """Work and resources beyond the rows of `test_open_doors`: memory, the time to load, and Ctrl-C at any moment."""
 
 import shlex
-import shutil
 import sys
 import time
 
 import numpy as np
 import pytest
 from cli.command_line import run, run_process
-from cli.typed_lines import make_world
 
 import wordtide
 from wordtide.storage.arrays import map_tensors
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory):
-    return make_world(tmp_path_factory.mktemp("world"))
-
-
-@pytest.fixture
-def here(world, tmp_path, monkeypatch):
-    """A copy of the world, as the current folder."""
-    copy = tmp_path / "world"
-    shutil.copytree(world, copy)
-    monkeypatch.chdir(copy)
-    return copy
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the peak memory of Linux")

@@ -7,7 +7,6 @@ of its own with texts, counts and a model.
 import datetime as dt
 import json
 import os
-import shutil
 
 import numpy as np
 import pytest
@@ -26,7 +25,6 @@ from cli.typed_lines import (
     in_shell,
     interrupted,
     lists_of_words,
-    make_world,
     move_out,
     opened_in_libreoffice,
     refused,
@@ -362,19 +360,6 @@ CONVENTIONS = {
 }  # fmt: skip
 
 TABLE = {**FILES_AND_DATES, **LOST_WORK, **CONVENTIONS}
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory):
-    return make_world(tmp_path_factory.mktemp("world"))
-
-
-@pytest.fixture
-def here(world, tmp_path, monkeypatch):
-    copy = tmp_path / "world"
-    shutil.copytree(world, copy)
-    monkeypatch.chdir(copy)
-    return copy
 
 
 def test_no_two_rows_have_the_same_name():

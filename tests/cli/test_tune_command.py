@@ -22,14 +22,6 @@ MOMENT = ("wordtide.evaluation.tuning.tune", "save_record", 3)
 
 
 @pytest.fixture(scope="module")
-def counts(tmp_path_factory):
-    """A counts folder of six slices."""
-    folder = tmp_path_factory.mktemp("counted") / "counts"
-    tiny_counts().save(folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
 def tuned(counts, tmp_path_factory):
     """A finished tuning: its folder, and how the command ended."""
     place = tmp_path_factory.mktemp("tuned") / "tuning"

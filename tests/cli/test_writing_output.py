@@ -26,13 +26,6 @@ def speeches(tmp_path):
     return folder
 
 
-@pytest.fixture
-def place(tmp_path):
-    folder = tmp_path / "place"
-    folder.mkdir()
-    return folder
-
-
 @pytest.fixture(scope="module")
 def mounted(tmp_path_factory):
     """Mount small file systems in memory, and unmount them afterwards."""

@@ -3,7 +3,6 @@
 import shlex
 from collections import Counter
 
-import numpy as np
 import pytest
 from cli.command_line import run
 from docs.pages import DOCS, PAGES, fenced_blocks, indented_commands, name_of
@@ -124,7 +123,7 @@ def test_the_commands_of_indented_blocks_run(documented_folder, monkeypatch):
     for page, line in lines:
         result = run(*shlex.split(line, comments=True)[1:])
         assert result.code == 0, f"{page}: {line}: {result.err}"
-    assert np.isfinite(wordtide.load("model").mean("energy")).all()
+    assert "energy" in wordtide.load("model").words
 
 
 def test_every_reason_not_to_run_a_command_is_needed():

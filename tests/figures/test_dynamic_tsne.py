@@ -249,4 +249,4 @@ def test_vectors_that_make_no_map_are_refused(vectors):
 def test_settings_that_cannot_be_used_are_refused_with_a_remedy(setting):
     with pytest.raises(SettingsError) as refused:
         dynamic_tsne(vectors_of(), **setting)
-    assert refused.value.remedy
+    assert refused.value.remedy.startswith("Give ")

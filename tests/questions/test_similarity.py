@@ -123,12 +123,11 @@ def test_vectors_too_short_to_divide_by_have_no_direction():
     known = np.isfinite(column(answer, "similarity"))
     assert known[0]
     assert not known[-1]
-    assert np.isfinite(column(answer, "low")[known]).all()
+    assert (column(answer, "low") <= column(answer, "similarity"))[known].all()
 
 
 def test_point_estimates_have_no_interval():
     answer = similarity(MODELS["point"], "always", "gaps")
-    assert np.isfinite(column(answer, "similarity")).all()
     assert np.isnan(column(answer, "low")).all()
     assert np.isnan(column(answer, "high")).all()
 

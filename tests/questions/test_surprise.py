@@ -402,7 +402,7 @@ def of_so_many_words(kind, words):
 def test_a_slice_with_just_enough_words_has_scores(kind):
     answer = surprises(of_so_many_words(kind, LEAST_COMPARED), TIMES[5])
     assert answer.facts == {"compared": LEAST_COMPARED}
-    assert np.isfinite(answer.columns["score"]).all()
+    assert np.median(answer.columns["score"]) == pytest.approx(0.0, abs=1e-12)
     assert answer.notes == []
 
 
@@ -481,5 +481,4 @@ def test_context_vectors_do_not_change_a_surprise():
     one, two = (
         surprises(model_of("smoother", places, posterior=each), TIMES[7]) for each in (posterior, other)
     )
-    assert np.isfinite(one.columns["score"]).all()
     assert one.columns["score"].tolist() == two.columns["score"].tolist()
