@@ -1,8 +1,8 @@
-"""How quick the explorer's page is in a real browser: its budgets, and what was measured.
+"""How fast the explorer's page is in a real browser, measured against its budgets.
 
     .venv/bin/python benchmarks/exploring.py [STORY.html]
 
-Without a file the page of the State of the Union is made first, a slice per address: some minutes.
+Without a file, it first makes the page of the State of the Union, with a slice per address, in a few minutes.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""How often the library's answers about a world hold its truth.
+"""How often answers about a world of known truth hold that truth.
 
 Only answers that users see are measured.
 """
@@ -21,7 +21,7 @@ Measures = dict[str, np.ndarray]
 
 
 @dataclass(frozen=True)
-class Seen:
+class Trial:
     """A world, its model, and vectors (T, L, d): the true ones in the model's axes, and the model's."""
 
     world: World
@@ -31,8 +31,8 @@ class Seen:
     vectors: Vectors
 
     @staticmethod
-    def of(world: World, model: DynamicEmbeddings, name: str) -> "Seen":
-        return Seen(world, model, name, truth(world, model, name), vectors_of(model, name))
+    def of(world: World, model: DynamicEmbeddings, name: str) -> "Trial":
+        return Trial(world, model, name, truth(world, model, name), vectors_of(model, name))
 
     def moments(self, t: int) -> Scaled:
         """All words at a slice, in units of their expected lengths."""
@@ -40,7 +40,7 @@ class Seen:
         return scaled(self.vectors.means_at(time), self.vectors.variances_at(time), self.vectors.noise_share)
 
     def known(self, t: int) -> np.ndarray:
-        """Who of all words is well known at a slice, (L,)."""
+        """Whether each word is well known at a slice, (L,)."""
         time, every = float(self.model.times[t]), np.arange(len(self.model.words))
         moments = self.vectors.means_at(time), self.vectors.variances_at(time)
         return np.asarray(self.vectors.are_known(every, np.full(len(every), time), *moments))
@@ -56,12 +56,12 @@ def units(vectors: np.ndarray) -> np.ndarray:
     return vectors / lengths_of(vectors)[..., None]
 
 
-def similarity_of_pairs(seen: Seen) -> Measures:
+def similarity_of_pairs(trial: Trial) -> Measures:
     """All pairs at three slices: is the cosine of the true vectors in the interval?"""
-    slices = len(seen.model)
+    slices = len(trial.model)
     covered, squared, variance = [], [], []
     for t in (1, slices // 2, slices - 2):
-        words, true = seen.moments(t), units(seen.true[t])
+        words, true = trial.moments(t), units(trial.true[t])
         one, other = np.triu_indices(len(true), 1)
         found = similarities(words[one], words[other])
         low, high = found.interval()
@@ -75,16 +75,16 @@ def similarity_of_pairs(seen: Seen) -> Measures:
     }
 
 
-def listed_neighbors(seen: Seen, every: int = 10) -> Measures:
+def listed_neighbors(trial: Trial, every: int = 10) -> Measures:
     """Measure the neighbor lists of every tenth word: intervals, probabilities, and bias of similarities."""
-    slices = len(seen.model)
+    slices = len(trial.model)
     covered, stated, hits, excess = [], [], [], []
     for t in (1, slices // 2, slices - 2):
-        time, known = float(seen.model.times[t]), seen.known(t)
-        cosine = units(seen.true[t]) @ units(seen.true[t]).T
+        time, known = float(trial.model.times[t]), trial.known(t)
+        cosine = units(trial.true[t]) @ units(trial.true[t]).T
         for word in range(0, len(cosine), every):
-            answer = neighbors(seen.model, seen.model.words[word], time, TOP, vectors=seen.name).columns
-            near = seen.numbers(list(answer["word"]))
+            answer = neighbors(trial.model, trial.model.words[word], time, TOP, vectors=trial.name).columns
+            near = trial.numbers(list(answer["word"]))
             true = cosine[word, near]
             eligible = np.flatnonzero(known & (np.arange(len(cosine)) != word))
             nearest = eligible[np.argsort(-cosine[word, eligible])[:TOP]]
@@ -99,22 +99,22 @@ def listed_neighbors(seen: Seen, every: int = 10) -> Measures:
     }
 
 
-def change(seen: Seen) -> Measures:
-    """Cosine distances of true vectors, half-way dates, and chances to be among the top.
+def change(trial: Trial) -> Measures:
+    """Measure cosine distances of true vectors, half-way dates, and probabilities to be listed.
 
     `halfway` and `width` are of the words whose true trajectory passes half-way once; `shown` of those called
     changed. Of ten words listed by change, `hits along` are truly among the ten that moved furthest along the
     means' direction, in units of their true lengths; `hits` by the cosine distance of true vectors.
     """
-    model, since = seen.model, begin(seen)
-    times, path = model.times[since:], seen.true[since:]
+    model, since = trial.model, begin(trial)
+    times, path = model.times[since:], trial.true[since:]
     ends = float(times[0]), float(times[-1])
     answer = changed(
-        model, *ends, top=len(model.words), by="change", min_occurrences=1, vectors=seen.name
+        model, *ends, top=len(model.words), by="change", min_occurrences=1, vectors=trial.name
     ).columns
-    words = seen.numbers(list(answer["word"]))
-    first, last = seen.lengths(since)[words, None], seen.lengths(len(model) - 1)[words, None]
-    start, end = (seen.vectors.means_at(time, words) for time in ends)
+    words = trial.numbers(list(answer["word"]))
+    first, last = trial.lengths(since)[words, None], trial.lengths(len(model) - 1)[words, None]
+    start, end = (trial.vectors.means_at(time, words) for time in ends)
     direction = units(end / last - start / first)
     moved = np.einsum("nk,nk->n", path[-1][words] / last - path[0][words] / first, direction)
     cosine = 1.0 - np.einsum("nk,nk->n", units(path[0][words]), units(path[-1][words]))
@@ -123,13 +123,13 @@ def change(seen: Seen) -> Measures:
     past = lead > 0
     once = (np.count_nonzero(past[1:] != past[:-1], axis=0) == 1) & past[-1]
     crossing = _crossing(times, lead)
-    dates = halfway(model, seen.vectors, words, *ends)
+    dates = halfway(model, trial.vectors, words, *ends)
     dated = np.array(
         [date.earliest <= when <= date.latest for date, when in zip(dates, crossing, strict=True)], dtype=bool
     )
     width = np.array([date.latest - date.earliest for date in dates])
-    best = changed(model, *ends, top=TOP, by="change", min_occurrences=1, vectors=seen.name).columns
-    listed = seen.numbers(list(best["word"]))
+    best = changed(model, *ends, top=TOP, by="change", min_occurrences=1, vectors=trial.name).columns
+    listed = trial.numbers(list(best["word"]))
     drawn = np.sqrt(
         sum((path[t][words] ** 2).sum(axis=1) / length[:, 0] ** 2 for t, length in ((0, first), (-1, last)))
         / 2.0
@@ -148,9 +148,9 @@ def change(seen: Seen) -> Measures:
     }
 
 
-def begin(seen: Seen) -> int:
+def begin(trial: Trial) -> int:
     """The slice from which change is measured: a filter knows little of the first ones."""
-    return len(seen.model) // 5
+    return len(trial.model) // 5
 
 
 def _crossing(times: np.ndarray, lead: np.ndarray) -> np.ndarray:
@@ -162,21 +162,21 @@ def _crossing(times: np.ndarray, lead: np.ndarray) -> np.ndarray:
     return np.asarray(times[after - 1] + share * (times[after] - times[after - 1]))
 
 
-def jumps_and_decoys(seen: Seen) -> Measures:
+def jumps_and_decoys(trial: Trial) -> Measures:
     """Measure which words are called changed, how well `changed` ranks them, and when jumps are dated."""
     ends, everyone = (
-        (float(seen.model.times[begin(seen)]), float(seen.model.times[-1])),
-        len(seen.model.words),
+        (float(trial.model.times[begin(trial)]), float(trial.model.times[-1])),
+        len(trial.model.words),
     )
     answer = changed(
-        seen.model, *ends, top=everyone, by="change", min_occurrences=1, vectors=seen.name
+        trial.model, *ends, top=everyone, by="change", min_occurrences=1, vectors=trial.name
     ).columns
-    words, low = seen.numbers(list(answer["word"])), np.asarray(answer["low"])
-    place = np.full(len(seen.model.words), len(words))
+    words, low = trial.numbers(list(answer["word"])), np.asarray(answer["low"])
+    place = np.full(len(trial.model.words), len(words))
     # by the low end, also of words within the noise, which `changed` does not list by it
-    place[words[np.argsort(-movement(seen.vectors, words, *ends).least)]] = np.arange(len(words))
-    jumped, decoys = np.isin(words, list(seen.world.jumps)), np.isin(words, seen.world.decoys)
-    when = np.array([seen.world.jumps.get(int(word), -1) for word in words]) - 0.5
+    place[words[np.argsort(-movement(trial.vectors, words, *ends).least)]] = np.arange(len(words))
+    jumped, decoys = np.isin(words, list(trial.world.jumps)), np.isin(words, trial.world.decoys)
+    when = np.array([trial.world.jumps.get(int(word), -1) for word in words]) - 0.5
     dates = np.asarray(answer["halfway_from"]), np.asarray(answer["halfway_to"])
     called = jumped & (low > 0)
     return {
@@ -195,17 +195,17 @@ def earlier(some: np.ndarray, others: np.ndarray) -> np.ndarray:
     return np.asarray((some[:, None] < others[None]).mean(axis=1)) if len(others) else np.zeros(0)
 
 
-def scores(seen: Seen) -> Measures:
+def scores(trial: Trial) -> Measures:
     """Scores of `surprises` at all slices but the first, of drifting words and of jumps at their slice.
 
     `raw`: shifts of drifting words, which of an exact posterior are chi-squares, less their mean and by their
     spread.
     """
-    model, world = seen.model, seen.world
+    model, world = trial.model, trial.world
     table, raw = np.full((2, len(model), len(model.words)), np.nan)
     for t, time in enumerate(model.times):
         answer = surprises(model, float(time), top=len(model.words)).columns
-        words = seen.numbers(list(answer["word"]))
+        words = trial.numbers(list(answer["word"]))
         table[t, words] = answer["score"]
         raw[t, words] = (shift_of(model.sides[0].beliefs(words, t)) - model.dim) / np.sqrt(2.0 * model.dim)
     quiet = (

@@ -1,4 +1,4 @@
-"""What disks and workers give to a fit and cost it, and the rates that larger fits follow from.
+"""What disks and workers cost a fit, and the rates from which larger fits are extrapolated.
 
     python benchmarks/scaling.py [--only places,rates] [--words 10000] [--dim 100] [--steps 4] [--every year]
 

@@ -1,12 +1,12 @@
-"""Does the uncertainty that answers state hold? On worlds whose truth is known, and on texts of yours.
+"""Does the stated uncertainty of answers hold, in worlds of known truth and on your texts?
 
-    python benchmarks/uncertainty.py              # worlds drawn from the prior, three or four minutes
+    python benchmarks/uncertainty.py              # worlds drawn from the prior, about four minutes
     python benchmarks/uncertainty.py --seeds 1    # a quick look
     python benchmarks/uncertainty.py --corpus speeches.jsonl.gz --every 5-years
 
-prints Markdown tables. Intervals are meant to hold the truth in 0.90 of all cases. With --corpus, dated texts
-are halved at random and fitted twice, once more with their dates shuffled, and once more with pairs of words
-exchanged (real_text.py).
+prints Markdown tables. Intervals should hold the truth in 0.90 of all cases. With --corpus, dated texts are
+halved at random and fitted twice, once more with shuffled dates, and once more with pairs of words exchanged
+(real_text.py).
 """
 
 import argparse
@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from held_truth import (
     Measures,
-    Seen,
+    Trial,
     change,
     jumps_and_decoys,
     listed_neighbors,
@@ -58,7 +58,7 @@ TEXT_TABLES = ("neighbors", "change", "called", "exchanged")
 Pooled = dict[tuple[str, ...], Measures]
 
 
-def pooled(kinds: Iterable[Kind], seeds: int, measures: dict[str, Callable[[Seen], Measures]]) -> Pooled:
+def pooled(kinds: Iterable[Kind], seeds: int, measures: dict[str, Callable[[Trial], Measures]]) -> Pooled:
     """Measures of several worlds of each kind together, by measure, kind, method and vectors."""
     found: dict[tuple[str, ...], dict[str, list[np.ndarray]]] = defaultdict(lambda: defaultdict(list))
     for kind in kinds:
@@ -67,10 +67,10 @@ def pooled(kinds: Iterable[Kind], seeds: int, measures: dict[str, Callable[[Seen
             for method in METHODS:
                 model = fitted(world, method, kind.effort)
                 for vectors in VECTORS:
-                    seen = Seen.of(world, model, vectors)
+                    trial = Trial.of(world, model, vectors)
                     chosen = measures | ({"scores": scores} if vectors == "word" else {})
                     for name, measure in chosen.items():
-                        for what, values in measure(seen).items():
+                        for what, values in measure(trial).items():
                             found[name, kind.name, method, vectors][what].append(values)
             print(f"{kind.name}, seed {seed}", file=sys.stderr)
     return {key: {what: np.concatenate(parts) for what, parts in one.items()} for key, one in found.items()}

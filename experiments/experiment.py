@@ -1,7 +1,6 @@
-"""An experiment of the paper: a corpus, its settings, and the way from the texts to a report.
+"""An experiment of the paper: a corpus, its settings, and the steps from texts to a report.
 
-Done stages are not repeated.
-"""
+Finished steps are not repeated."""
 
 import argparse
 import sys
@@ -21,7 +20,7 @@ from wordtide.storage.header import kind_of
 
 METHODS = ("smoothing", "filtering", "warm-start", "independent", "static")
 PAPER = "paper"
-#: What the small version of an experiment changes: minutes become seconds, and the numbers mean nothing.
+#: The settings of a small version, which takes seconds and tests that everything runs.
 _SMALL_COUNTING = {"vocabulary_size": 300}
 _SMALL_FITTING = {"dim": 8, "max_steps": 3, "threads": 1}
 _SMALL_MAP = 100

@@ -4,7 +4,7 @@
 
 makes a table of 5-grams, counts it, filters all of it and smooths it on disk (`--offload`) for at most
 `--minutes`. Each command is a process of its own, on one thread. Prints a Markdown table with the time and
-memory of each command, and writes them to scale.json. Done stages are not repeated. Needs Linux.
+memory of each command, and writes them to scale.json. Finished steps are not repeated. Needs Linux.
 """
 
 import argparse
@@ -72,7 +72,7 @@ def run(folder: Path, size: Size, minutes: float, threads: int) -> list[Stage]:
     folder.mkdir(parents=True, exist_ok=True)
     table = folder / "five-grams.gz"
     if not table.exists():
-        _tell("making the table")
+        _say("making the table")
         words = generated.make_words(number=size.words)
         made = generated.make_ngrams_of_years(words, size.grams, size.years, seed=1)
         generated.write_v3(folder / "new.gz", made)
@@ -93,7 +93,7 @@ def _stage(folder: Path, name: str, command: Sequence[str], minutes: float) -> S
     record = folder / f"{name}.json"
     if record.exists():
         return Stage(**json.loads(record.read_text()))
-    _tell(" ".join(command))
+    _say(" ".join(command))
     shutil.rmtree(target, ignore_errors=True)
     scratch = folder / "scratch"
     scratch.mkdir(exist_ok=True)
@@ -186,7 +186,7 @@ def report(folder: Path, size: Size, stages: Sequence[Stage]) -> str:
     return "\n".join(lines)
 
 
-def _tell(message: str) -> None:
+def _say(message: str) -> None:
     print(f"scale: {message}", file=sys.stderr, flush=True)
 
 

@@ -29,12 +29,6 @@ def counts(good, tmp_path):
     return shutil.copytree(good, tmp_path / "counts")
 
 
-@pytest.fixture
-def place(tmp_path):
-    (tmp_path / "place").mkdir()
-    return tmp_path / "place"
-
-
 def fit(counts, place, *options):
     return run("fit", counts, "-o", place / "model", "--dim", 4, "--threads", 1, *options)
 
