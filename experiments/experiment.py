@@ -1,6 +1,7 @@
 """An experiment of the paper: a corpus, its settings, and the steps from texts to a report.
 
-Finished steps are not repeated."""
+Finished steps are not repeated.
+"""
 
 import argparse
 import sys
