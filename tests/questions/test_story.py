@@ -236,7 +236,7 @@ def test_one_note_names_all_periods_without_neighbours():
     answer = story(model, "alone")
     assert len(answer) == 0
     (note,) = answer.notes
-    assert note.startswith("No other word is well known in 1850, 1860 or 1870: there is too little text.")
+    assert note.startswith("No other word is well known in 1850, 1861 or 1870: there is too little text.")
 
 
 @each_kind
