@@ -5,7 +5,7 @@ import pytest
 from observers import RecordingObserver
 
 import wordtide
-from wordtide.embeddings import messages
+from wordtide.embeddings import calibration, messages
 from wordtide.inference.problem import PairSettings, slice_data
 from wordtide.inference.settings import FitSettings
 from wordtide.progress import Observer
@@ -232,9 +232,10 @@ def test_every_method_fits_a_single_slice(way):
 
 def test_a_smoothing_fit_measures_once_how_well_contexts_are_known(counts, monkeypatch):
     measure, measured = messages.context_share, []
-    monkeypatch.setattr(
-        messages, "context_share", lambda *arguments: measured.append(arguments) or measure(*arguments)
-    )
+    for module in (messages, calibration):
+        monkeypatch.setattr(
+            module, "context_share", lambda *arguments: measured.append(arguments) or measure(*arguments)
+        )
     fit(counts, "smoothing")
     assert len(measured) == 1
 

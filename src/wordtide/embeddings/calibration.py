@@ -33,12 +33,13 @@ from wordtide.embeddings.messages import (
     messages,
     residual_scatter,
     sampled_words,
+    smoothed,
 )
 from wordtide.embeddings.posterior import Fitted
 from wordtide.embeddings.smoothed import SmoothedTrajectories
 from wordtide.embeddings.trajectories import ShiftedTrajectories, Trajectories
 from wordtide.model.gaussians import Calibration
-from wordtide.model.knots import Knots, prior_at_knots, transitions
+from wordtide.model.knots import Knots, transitions
 from wordtide.model.knots import messages as smoother_messages
 from wordtide.model.prior import Diffusion, StationaryPrior
 from wordtide.system import one_blas_thread
@@ -255,15 +256,16 @@ def _halves(fitted: Fitted) -> Iterator[_Half]:
     for block in np.array_split(words, -(-len(words) // WORDS_AT_ONCE)):
         knots, h, b = messages(fitted, block)
         even = (np.asarray(knots.slices) % 2 == 0)[:, None]
+        points = fitted.diffusion.slices[knots.slices]
         halves = [(np.where(one, h, 0.0), np.where(one, b, 0.0)) for one in (even, ~even)]
-        smoothed = [_smoothed(knots, fitted.diffusion, *half) for half in halves]
+        by_half = [smoothed(knots.starts, points, *half) for half in halves]
         foreseen = [
-            _smoothed(knots, fitted.diffusion, halves[1 - one][0], halves[1 - one][0] * smoothed[one][0])[0]
+            smoothed(knots.starts, points, halves[1 - one][0], halves[1 - one][0] * by_half[one][0])[0]
             for one in (0, 1)
         ]
         for time in times:
             rows = np.flatnonzero(knots.slices == time)
-            found[time].append([array[rows] for array in (*smoothed[0], *smoothed[1], *foreseen)])
+            found[time].append([array[rows] for array in (*by_half[0], *by_half[1], *foreseen)])
     for blocks in found.values():
         mean, variance, other, other_variance, in_other, in_one = (
             np.concatenate(arrays) for arrays in zip(*blocks, strict=True)
@@ -284,7 +286,7 @@ def recalibrated(side: Trajectories, words: Integers, calibration: Calibration |
     knots, h, b, prior = _messages_of_side(side, words)
     if calibration is not None:
         prior, h, b = _own(prior, calibration), h / calibration.noise, b / calibration.noise
-    mean, _ = _smoothed(knots, prior, h, b)
+    mean, _ = smoothed(knots.starts, prior.slices[knots.slices], h, b)
     jumps = side.jumps if isinstance(side, SmoothedTrajectories) else None
     if jumps is not None:
         jumps = Jumps(jumps.begin[words], jumps.end[words], jumps.log_correlation[words])
@@ -314,12 +316,3 @@ def _own(prior: Diffusion, calibration: Calibration) -> Diffusion:
         prior_variance=prior.prior_variance * calibration.variance,
         constant=prior.constant * calibration.variance * calibration.pace,
     )
-
-
-def _smoothed(knots: Knots, prior: Diffusion, h: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """The means and variances at knots that follow from messages, (n, d) each."""
-    from wordtide.model.chain import smooth_words
-
-    smooth, mean, variance = cast(Any, smooth_words), b.copy(), h.copy()
-    smooth(knots.starts, *prior_at_knots(knots, prior), h, mean, variance, 0, len(knots.starts) - 1)
-    return mean, variance

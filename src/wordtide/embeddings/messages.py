@@ -5,9 +5,9 @@ from typing import Any, cast
 import numpy as np
 
 from wordtide.embeddings.posterior import Fitted
-from wordtide.model.knots import Knots, prior_at_knots, transitions
+from wordtide.model.knots import Knots, first_noise, transitions
 from wordtide.model.knots import messages as smoother_messages
-from wordtide.model.prior import Diffusion
+from wordtide.model.prior import Diffusion, TimePoints
 from wordtide.types import Floats, Integers, Singles
 
 _WORDS = 2000
@@ -94,12 +94,22 @@ def beliefs_at_knots(
     )
     if posterior.kind != "smoother":
         return knots, late, mean, spread
+    points = fitted.diffusion.slices[knots.slices]
+    _, variance = smoothed(knots.starts, points, spread, np.zeros_like(mean))
+    return knots, late, mean[late], variance[late]
+
+
+def smoothed(starts: Integers, points: TimePoints, h: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """The means and variances at the knots of some chains that follow from messages, (K, d) each.
+
+    `points` is the prior at these knots.
+    """
     from wordtide.model.chain import smooth_words
 
-    smooth, variance = cast(Any, smooth_words), np.empty_like(spread)
-    prior = prior_at_knots(knots, fitted.diffusion)
-    smooth(knots.starts, *prior, spread, np.zeros_like(mean), variance, 0, len(words))
-    return knots, late, mean[late], variance[late]
+    smooth, mean, variance = cast(Any, smooth_words), b.copy(), np.empty_like(h)
+    gain, noise = transitions(starts, points)
+    smooth(starts, gain, noise, first_noise(starts, noise), h, mean, variance, 0, len(starts) - 1)
+    return mean, variance
 
 
 def knots_of(knots: Knots, words: Integers) -> tuple[Integers, Knots]:

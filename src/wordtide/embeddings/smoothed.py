@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from wordtide.embeddings.dynamics import Jumps
+from wordtide.embeddings.messages import smoothed
 from wordtide.embeddings.state_rows import CheckedRows, PatchedRows, SignedRows
 from wordtide.embeddings.trajectories import Beliefs, MovementVariance, Years
 from wordtide.model.gaussians import condition, look_back, predict
@@ -73,15 +74,11 @@ class SmoothedTrajectories:
         starts = np.concatenate([[0], np.cumsum(self.knots.starts[words + 1] - self.knots.starts[words])])
         precision = self.precision[rows].astype(np.float64)
         fitted = transitions(starts, self.prior.slices[self.knots.slices[rows]])
-        means: Floats = self.fitted_mean[rows].astype(np.float64)
-        gain, noise = transitions(starts, self._at_knots(rows, np.repeat(words, np.diff(starts))))
+        means = messages(starts, *fitted, self.fitted_mean[rows].astype(np.float64), precision)
+        points = self._at_knots(rows, np.repeat(words, np.diff(starts)))
         if len(words) > _FEW_WORDS:
-            from wordtide.model import chain
-
-            run: Any = chain.smooth_again_words
-            run(starts, *fitted, gain, noise, precision, means)
-            return means.astype(np.float32)
-        means = messages(starts, *fitted, means, precision)
+            return smoothed(starts, points, precision, means)[0].astype(np.float32)
+        gain, noise = transitions(starts, points)
         for begin, end in pairwise(starts):
             own = slice(begin, end)
             means[own], variances = _filtered(gain[own], noise[own], precision[own], means[own])

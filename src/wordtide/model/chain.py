@@ -193,21 +193,6 @@ def messages_of_words(
 
 
 @arithmetic
-def smooth_again_words(
-    starts: Array, gain: Array, noise: Array, new_gain: Array, new_noise: Array, h: Array, mu: Array
-) -> None:
-    """Replace means under one prior by those that the same messages have under another.
-
-    The first knot of each word has gain 0, and its noise is the prior variance.
-    """
-    first, new_first = noise[starts[:-1]], new_noise[starts[:-1]]
-    b, s, words = np.empty_like(mu), np.empty_like(mu), len(starts) - 1
-    messages_of_words(starts, gain, noise, first, mu, h, b, 0, words)
-    smooth_words(starts, new_gain, new_noise, new_first, h, b, s, 0, words)
-    mu[:] = b
-
-
-@arithmetic
 def leave_out_words(
     starts: Array,
     gain: Array,

@@ -323,7 +323,12 @@ class Bridges:
 def prior_at_knots(knots: Knots, prior: Diffusion) -> tuple[Floats, Floats, Floats]:
     """Gain and noise between the knots of all words, (K,), and the prior variance at first knots, (L,)."""
     gain, noise = transitions(knots.starts, prior.slices[knots.slices])
-    has_knots = knots.starts[:-1] < knots.starts[1:]
+    return gain, noise, first_noise(knots.starts, noise)
+
+
+def first_noise(starts: Integers, noise: Floats) -> Floats:
+    """The noise at the first knot of each chain, which is the prior variance; 1 without knots, (L,)."""
+    has_knots = starts[:-1] < starts[1:]
     first = np.ones(len(has_knots))
-    first[has_knots] = noise[knots.starts[:-1][has_knots]]
-    return gain, noise, first
+    first[has_knots] = noise[starts[:-1][has_knots]]
+    return first
