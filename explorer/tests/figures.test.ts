@@ -4,7 +4,7 @@ import { halfValue } from "../src/data/blocks";
 import { timeTicks } from "../src/figures/chart";
 import { namesAbove, spreadApart } from "../src/figures/placing";
 import { csvOf, shownCell } from "../src/figures/tables";
-import { cut, fitting } from "../src/figures/writing";
+import { cut, fitting, wrapped } from "../src/figures/writing";
 import { coarseToFine } from "../src/numbers/passing";
 import { Normals } from "../src/numbers/normals";
 import { shareAmongBest } from "../src/numbers/probability";
@@ -182,5 +182,20 @@ describe("text that must fit", () => {
     expect(cut("illicit", 6)).toBe("illicit");
     expect([...cut("気候変動枠組条約", 8)].length).toBeLessThan(6);
     expect(cut("🎉🎉🎉", 2)).toBe("🎉…");
+  });
+});
+
+describe("a text in lines", () => {
+  it("is whole where it fits, and broken at a space or anywhere", () => {
+    expect(wrapped("energy", 10, 3)).toEqual(["energy"]);
+    expect(wrapped("north · south", 9, 2)).toEqual(["north ·", "south"]);
+    expect(wrapped("donaudampfschifffahrt", 10, 3).join("")).toBe("donaudampfschifffahrt");
+  });
+
+  it("is cut on its last line", () => {
+    const lines = wrapped("donaudampfschifffahrtsgesellschaftskapitän", 10, 2);
+    expect(lines).toHaveLength(2);
+    expect(lines[1].endsWith("…")).toBe(true);
+    expect("donaudampfschifffahrtsgesellschaftskapitän".startsWith(lines.join("").slice(0, -1))).toBe(true);
   });
 });

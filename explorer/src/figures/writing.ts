@@ -49,6 +49,19 @@ export function cut(text: string, most: number): string {
   return `${kept}…`;
 }
 
+/** A text in lines of so much room, at most so many: broken at a space where there is one, the last line cut. */
+export function wrapped(text: string, most: number, lines: number): string[] {
+  if (lines <= 1 || lengthOf(text) <= most) return [cut(text, most)];
+  let line = "";
+  for (const letter of text) {
+    if (lengthOf(line + letter) > most && line) break;
+    line += letter;
+  }
+  const space = line.lastIndexOf(" ");
+  if (space > 0 && text[line.length] !== " ") line = line.slice(0, space);
+  return [line, ...wrapped(text.slice(line.length).trimStart(), most, lines - 1)];
+}
+
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${counted(count)} ${count === 1 ? one : many}`;
 }

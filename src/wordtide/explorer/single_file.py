@@ -131,8 +131,9 @@ def _digest(text: str) -> str:
 _SAMPLED = 150  # words whose size is measured
 _SAFETY = 1.02  # a margin for the error of the estimate
 _FEWEST_WORDS = 10
-#: Estimated bytes of a word's story, of a sentence, and of a word's positions on the map.
-_WORD_BYTES, _SENTENCE_BYTES, _MAP_BYTES = 200, 150, 90
+#: Estimated bytes of a word's story, of a sentence, of a word's positions on the map, and (compressed) of a
+#: row's noise and flag.
+_WORD_BYTES, _SENTENCE_BYTES, _MAP_BYTES, _NOISE_BYTES = 200, 140, 90, 1.4
 _COARSE = 63  # of a light file: similarities are off by twice as much
 
 
@@ -318,12 +319,11 @@ def _thinned(kept: PageSelection, times: Floats, richness: Floats, number: int) 
     return kept.slices[thin_slices(times[kept.slices], richness[kept.slices], number)]
 
 
-def _packed_size(curves: npt.NDArray[np.int8]) -> int:
+def _packed_size(curves: npt.NDArray[np.int8]) -> float:
     """The compressed size of directions (n, S, d), with noise and flags."""
     rows = int(curves.shape[0] * curves.shape[1])
-    return (
-        len(gzipped([differences_along_time(curves.reshape(rows, -1), curves.shape[1]).tobytes()])) + 2 * rows
-    )
+    stored = differences_along_time(curves.reshape(rows, -1), curves.shape[1]).tobytes()
+    return len(gzipped([stored])) + _NOISE_BYTES * rows
 
 
 def _vectors(data: PageData, levels: int, observer: Observer) -> tuple[bytes, SampledBlock]:
