@@ -1,4 +1,5 @@
-"""How fast the explorer's page is in a real browser, measured against its budgets.
+"""How fast the explorer's page is in Chromium, in its emulation of a phone, and in Firefox if it is installed,
+measured against its budgets.
 
     .venv/bin/python benchmarks/exploring.py [STORY.html]
 
@@ -21,6 +22,9 @@ from results import Table
 
 import wordtide
 from wordtide.explorer.single_file import built_page
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+from explorer.firefox_driving import Firefox, firefox
 
 WORDS = ("energy", "war", "economy", "nation", "freedom", "welfare", "union")
 _ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
@@ -90,6 +94,46 @@ def measured(file: Path) -> dict[str, tuple[float, float, str]]:
     return found
 
 
+#: Types a word into the field in focus: a key of the driver would take longer than what is measured.
+_TYPED = """
+    window.dispatchEvent(new KeyboardEvent('keydown', {key: 'Escape', bubbles: true}));
+    document.activeElement.blur();
+    document.body.dispatchEvent(new KeyboardEvent('keydown', {key: '/', bubbles: true, cancelable: true}));
+    await new Promise(done => setTimeout(done, 100));
+    document.activeElement.value = given[0];
+    document.activeElement.dispatchEvent(new InputEvent('input', {bubbles: true}));
+    await new Promise(done => setTimeout(done, 500));
+"""
+
+
+def in_firefox(file: Path) -> dict[str, tuple[float, float, str]]:
+    """The same budgets in Firefox; nothing if it is not installed."""
+    if not any(map(shutil.which, ("firefox-esr", "firefox"))):
+        print("Firefox is not installed", file=sys.stderr)
+        return {}
+    with tempfile.TemporaryDirectory() as profile, firefox(Path(profile)) as browser:
+        browser.go(file.resolve().as_uri())
+        return _budgets_in(browser)
+
+
+def _budgets_in(browser: Firefox) -> dict[str, tuple[float, float, str]]:
+    found = {"Firefox: first paint": (browser.run(f"return {_FIRST_PAINT}") / 1e3, 1.0, "s")}
+    browser.run("await window.wordtide.similarity('war', 'peace')")
+    found["Firefox: all vectors ready"] = (browser.run("return performance.now()") / 1e3, 3.0, "s")
+    browser.run("await new Promise(done => setTimeout(done, 2000))")
+    stories = []
+    for word in WORDS:
+        browser.run(_TYPED, word)
+        stories.append(browser.run(f"return await ({_STORY})(given[0])", word))
+        browser.run("await new Promise(done => setTimeout(done, 2500))")
+    found["Firefox: key to story, median of seven words"] = (statistics.median(stories), 100.0, "ms")
+    found["Firefox: key to story, slowest"] = (max(stories), 100.0, "ms")
+    steps = browser.run(f"return await ({_SCRUB})()")
+    found["Firefox: a step of the year, median of 40"] = (statistics.median(steps), 1000.0 / 60.0, "ms")
+    found["Firefox: a step of the year, slowest of 40"] = (max(steps), 1000.0 / 60.0, "ms")
+    return found
+
+
 def on_a_phone(file: Path) -> dict[str, tuple[float, float, str]]:
     """The same file in the browser's emulation of a phone, with a processor that is four times slower."""
     with sync_playwright() as driver:
@@ -131,7 +175,7 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         file = given.file or state_of_the_union(Path(folder))
-        found = measured(file) | on_a_phone(file)
+        found = measured(file) | on_a_phone(file) | in_firefox(file)
     with Table("exploring", ("what", "measured", "limit", "")) as table:
         for name, (value, limit, unit) in found.items():
             verdict = "ok" if value <= limit else "MISSED"
