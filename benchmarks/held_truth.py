@@ -37,7 +37,9 @@ class Trial:
     def moments(self, t: int) -> Scaled:
         """All words at a slice, in units of their expected lengths."""
         time = float(self.model.times[t])
-        return scaled(self.vectors.means_at(time), self.vectors.variances_at(time), self.vectors.noise_share)
+        vectors = self.vectors
+        moments = vectors.means_at(time), vectors.variances_at(time)
+        return scaled(*moments, vectors.noise_share, vectors.closeness)
 
     def known(self, t: int) -> np.ndarray:
         """Whether each word is well known at a slice, (L,)."""
