@@ -94,7 +94,7 @@ export async function amongNearest(
       const mean = along[place];
       const s = v * shares[r];
       const across = Math.max(whole - mean * mean - s, NOTHING_ACROSS) * Math.exp(relative[j] * normals.next());
-      along[place] = (stretches[j] * (mean + Math.sqrt(s) * normals.next())) / Math.sqrt(across);
+      along[place] = (stretches[j] * mean + Math.sqrt(s) * normals.next()) / Math.sqrt(across);
     }
     if (j % 8 === 7 && breathing.due) await breathing.pause();
     if (givenUp()) return null;

@@ -309,10 +309,10 @@ def _draws(
     np.maximum(across, _NOTHING_ACROSS, out=across)
     scatter -= ((2.0 * spread + 4.0 * along**2) * spread).mean(axis=0)
     relative = np.sqrt(np.maximum(scatter, 0.0)) / across.mean(axis=0)
+    along *= stretch.astype(np.float32)
     along += np.sqrt(spread, out=spread) * generator.standard_normal(along.shape, dtype=np.float32)
     across *= np.exp(relative * generator.standard_normal(along.shape, dtype=np.float32))
     along /= np.sqrt(across, out=across)
-    along *= stretch.astype(np.float32)
     return along
 
 
