@@ -43,7 +43,7 @@ from wordtide.model.knots import Knots, transitions
 from wordtide.model.knots import messages as smoother_messages
 from wordtide.model.prior import Diffusion, StationaryPrior
 from wordtide.system import one_blas_thread
-from wordtide.types import Floats, Integers
+from wordtide.types import Floats, Integers, Singles
 
 _SMALLEST, _LARGEST = 0.05, 100.0
 #: The unknown share of contexts adds no scatter (power 1), and contexts absorb residuals too (at most 2).
@@ -56,6 +56,7 @@ _PARTS, _LAST_PARTS, _LEAST_PARTS, _LEAST_PARTS_WITH_GAINS = 16, 8, 3, 5
 _LEARNED = 12  # with more slices, the last parts exclude the first slices, where a filter learns its contexts
 #: The number of words to compare with each other, its minimum, and how many of all words are near a word.
 _COMPARED, _LEAST_COMPARED, _NEAR = 1200, 100, 10
+_COMPARED_AT_ONCE = 32  # a fit on disk has little memory left
 _CLASSES = 8  # of words that are known equally well
 _UNKNOWN = 0.98  # the share of the prior variance above which nothing is known
 _LEAST_GAIN, _NOTHING = 0.2, 1e-12
@@ -177,11 +178,10 @@ def _closeness(fitted: Fitted, calibration: Calibration) -> float:
             continue
         share = len(half.mean) / np.count_nonzero(np.diff(fitted.posterior.knots.starts))
         factors = calibration.factors(half.variance.mean(axis=1), prior_variance)
-        more, slope, weight = half.compared(
+        more = half.compared(
             half.variance * factors[:, None], calibration.noise, prior_variance, max(round(_NEAR * share), 1)
         )
-        excess += float((weight * slope * more).sum())
-        expected += float((weight * slope**2).sum())
+        excess, expected = excess + more[0], expected + more[1]
     found = excess / expected if expected > 0.0 else 0.0
     return float(np.clip(_SHOWN[fitted.posterior.signs is not None] * found, 0.0, _LARGEST))
 
@@ -206,28 +206,33 @@ class _Half:
 
     def compared(
         self, variance: Floats, noise: float, prior_variance: float, near: int
-    ) -> tuple[Floats, Floats, Floats]:
+    ) -> tuple[float, float]:
         """Compare each word with those near it; `variance` is that of the vectors by the one half.
 
         Returns:
-            The excess of the other half's cosines over c, the product c * s, and the weight of each pair.
+            The excess of the other half's cosines over c, in the direction c * s, and its square: weighted
+            sums over pairs.
         """
         squares = self.mean**2 + variance
         length = np.sqrt(squares.sum(axis=1, keepdims=True))
         x, s = self.mean / length, variance / length**2
-        cosines = x @ x.T
-        np.fill_diagonal(cosines, -np.inf)
-        i, j = np.repeat(np.arange(len(x)), near), np.argsort(-cosines, axis=1)[:, :near].ravel()
-        c = cosines[i, j]
-        spread = _product_variance(x**2, s, i, j) * (1.0 - c**2)
         kept = 1.0 - self.other_variance / prior_variance  # of a vector, in the mean of the other half
         gain = self._gain(kept)
-        scale = np.sqrt((kept**2 * squares).sum(axis=1))
-        shown = ((self.other[i] * self.other[j]).sum(axis=1)) / (gain[i] * gain[j])
-        more = (shown - (self.foreseen[i] * self.foreseen[j]).sum(axis=1)) / (scale[i] * scale[j])
         sampling = noise * kept * (1.0 - kept) * prior_variance / gain[:, None] ** 2
-        sampling = _product_variance(self.foreseen**2, sampling, i, j) / (scale[i] * scale[j]) ** 2
-        return more, spread * c, 1.0 / (spread + sampling)
+        scale = np.sqrt((kept**2 * squares).sum(axis=1))
+        excess, expected = 0.0, 0.0
+        for some in np.array_split(np.arange(len(x)), -(-len(x) // _COMPARED_AT_ONCE)):
+            cosines = x[some] @ x.T
+            cosines[np.arange(len(some)), some] = -np.inf
+            i, j = np.repeat(some, near), np.argsort(-cosines, axis=1)[:, :near].ravel()
+            c = (x[i] * x[j]).sum(axis=1)
+            spread = _product_variance(x, s, i, j) * (1.0 - c**2)
+            shown = (self.other[i] * self.other[j]).sum(axis=1) / (gain[i] * gain[j])
+            more = (shown - (self.foreseen[i] * self.foreseen[j]).sum(axis=1)) / (scale[i] * scale[j])
+            weight = spread + _product_variance(self.foreseen, sampling, i, j) / (scale[i] * scale[j]) ** 2
+            excess += float((spread * c * more / weight).sum())
+            expected += float(((spread * c) ** 2 / weight).sum())
+        return excess, expected
 
     def _gain(self, kept: Floats) -> Floats:
         """The factors by which messages shrink vectors, because contexts are only partly known, (n,).
@@ -241,9 +246,9 @@ class _Half:
         return np.maximum(gain, _LEAST_GAIN)
 
 
-def _product_variance(squares: Floats, variance: Floats, i: Integers, j: Integers) -> Floats:
-    """The variance of inner products of vectors with these squared means and variances, (n,)."""
-    across = squares[i] * variance[j] + squares[j] * variance[i] + variance[i] * variance[j]
+def _product_variance(mean: Floats, variance: Floats, i: Integers, j: Integers) -> Floats:
+    """The variance of inner products of vectors with these means and variances, (n,)."""
+    across = mean[i] ** 2 * variance[j] + mean[j] ** 2 * variance[i] + variance[i] * variance[j]
     return np.asarray(across.sum(axis=1))
 
 
@@ -251,7 +256,7 @@ def _halves(fitted: Fitted) -> Iterator[_Half]:
     """Both halves of the slices at the last slice, and for a smoother at the first and a middle one."""
     last = len(fitted.diffusion) - 1
     times = [last] if fitted.posterior.kind == "filter" else sorted({0, last // 2, last})
-    found: dict[int, list[list[Floats]]] = {time: [] for time in times}
+    found: dict[int, list[list[Singles]]] = {time: [] for time in times}
     words = sampled_words(fitted, _COMPARED)
     for block in np.array_split(words, -(-len(words) // WORDS_AT_ONCE)):
         knots, h, b = messages(fitted, block)
@@ -265,10 +270,12 @@ def _halves(fitted: Fitted) -> Iterator[_Half]:
         ]
         for time in times:
             rows = np.flatnonzero(knots.slices == time)
-            found[time].append([array[rows] for array in (*by_half[0], *by_half[1], *foreseen)])
+            found[time].append(
+                [array[rows].astype(np.float32) for array in (*by_half[0], *by_half[1], *foreseen)]
+            )
     for blocks in found.values():
         mean, variance, other, other_variance, in_other, in_one = (
-            np.concatenate(arrays) for arrays in zip(*blocks, strict=True)
+            np.concatenate(arrays, dtype=np.float64) for arrays in zip(*blocks, strict=True)
         )
         yield _Half(mean, variance, other, other_variance, in_other)
         yield _Half(other, other_variance, mean, variance, in_one)
