@@ -61,6 +61,7 @@ class World:
     groups: tuple[str, ...] = GROUPS
     words: tuple[str, ...] = WORDS
     profile: np.ndarray[Any, Any] = field(init=False)
+    closeness: float = 3.0
     q: np.ndarray[Any, Any] = field(init=False)
     rho: np.ndarray[Any, Any] = field(init=False)
     settled: np.ndarray[Any, Any] = field(init=False)
@@ -106,7 +107,8 @@ class World:
     def _scaled(self, stored: np.ndarray[Any, Any], noise: np.ndarray[Any, Any]) -> Scaled:
         mean = stored.astype(np.float64)
         mean /= np.linalg.norm(mean, axis=1, keepdims=True)
-        return scaled(mean, noise.astype(np.float64)[:, None] ** 2 * self.profile)
+        variance = noise.astype(np.float64)[:, None] ** 2 * self.profile
+        return scaled(mean, variance, closeness=self.closeness)
 
     def header(self, embedded: bool) -> dict[str, Any]:
         slices = [
@@ -142,6 +144,7 @@ class World:
             "known": {"noise": 0.2, "often": 50},
             "slices_nearby": NEARBY,
             "noise_profile": self.profile.tolist() if self.profiled and self.uncertain else None,
+            "closeness": self.closeness,
             "quantisation": {
                 "similarity": 0.004,
                 "spread": 0.05 if self.uncertain else None,

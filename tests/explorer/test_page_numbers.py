@@ -80,7 +80,7 @@ def test_probabilities_are_the_librarys_up_to_the_noise_of_draws(asked):
         told = page.ask("([word, time]) => wordtide.neighbors(word, time, 10)", [word, TIMES[slice_number]])
         order, scaled = _candidates(world, number, slice_number)
         one = world.scaled([number], slice_number)[0]
-        shares = share_among_best(_draws(one, scaled, seed=number), 10)
+        shares = share_among_best(_draws(one, scaled, similarities(scaled, one).stretch, seed=number), 10)
         expected = {world.words[other]: share for other, share in zip(order, shares, strict=True)}
         # two lots of 1,000 draws each: five standard errors of a difference are at most 0.11
         assert all(abs(near["probability"] - expected[near["word"]]) < 0.11 for near in told)

@@ -45,7 +45,7 @@ class Killer:
         self.folder, self.forker = folder, forker
         self.world = folder / "world"
         self.world.mkdir()
-        make_world(self.world, self.sure)
+        make_world(self.world, self.must_succeed)
         self._undisturbed: dict[str, UndisturbedRun] = {}
 
     def must_succeed(self, line: list[str]) -> None:

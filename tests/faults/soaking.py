@@ -47,7 +47,7 @@ def main() -> int:
 
 def _soak(folder: Path, forker: Forker, minutes: float, chance: random.Random) -> list[str]:
     killer = Killer(folder, forker)
-    warm_up_adam(killer.world, killer.sure)
+    warm_up_adam(killer.world, killer.must_succeed)
     seconds = 60 * minutes
     watched = folder / "watched"
     watched.mkdir()
