@@ -8,10 +8,9 @@ expected lengths: with x = u / sqrt(E[|u|^2]), and m, s the mean and variance of
 and Var[cos] is about (1 - E^2) Var, because noise along the vectors turns neither of them. Without a
 posterior E is the cosine of the point estimates.
 
-The prior takes words for independent, so it pulls E to zero with a precision that words which belong together
-do not deserve. Without the part p of it, which the calibration measures (`closeness`), E and Var grow by the
-factor 1 / (1 - p Var); p is smaller where E is within its error of zero, since most words do have nothing in
-common.
+The prior treats words as unrelated, and so pulls E to zero. The calibration measures the part p of the
+precision 1 / Var that this wrongly adds (`closeness`). Without it, E and Var grow by the factor
+1 / (1 - p Var). Of a cosine within its error of zero less is taken away, since most words are unrelated.
 
 The cosine of posterior means, the paper's measure, is m_i . m_j divided by the lengths of both. For words
 that are barely known it is far above the true cosine.
