@@ -1,7 +1,5 @@
 """Folders that the tests of several commands begin with."""
 
-import shutil
-
 import pytest
 from cli.typed_lines import make_world
 from evaluation.corpora import tiny_counts
@@ -11,15 +9,6 @@ from evaluation.corpora import tiny_counts
 def world(tmp_path_factory):
     """A folder with texts, counts and a model, for typed lines."""
     return make_world(tmp_path_factory.mktemp("world"))
-
-
-@pytest.fixture
-def here(world, tmp_path, monkeypatch):
-    """A copy of the world, as the current folder."""
-    copy = tmp_path / "world"
-    shutil.copytree(world, copy)
-    monkeypatch.chdir(copy)
-    return copy
 
 
 @pytest.fixture(scope="module")

@@ -38,14 +38,6 @@ def world(tmp_path_factory):
     return place
 
 
-@pytest.fixture
-def here(world, tmp_path, monkeypatch):
-    copy = tmp_path / "world"
-    shutil.copytree(world, copy)
-    monkeypatch.chdir(copy)
-    return copy
-
-
 def code_of(language, part):
     (code,) = [
         block.code for block in fenced_blocks(PAGE) if block.language == language and part in block.code
