@@ -2,11 +2,13 @@
 
 import json
 import os
+import platform
 import re
 import shutil
 import subprocess
 import sys
 from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from observers import StepObserver
 
 import wordtide
 from wordtide.errors import OutputError, SettingsError
+from wordtide.inference.checkpoints import Checkpoints
 from wordtide.inference.compute import compute
 from wordtide.inference.natural.eigen_start import signs_by_rule
 from wordtide.inference.natural.schedule import NaturalOptions, Schedule
@@ -153,6 +156,34 @@ def test_the_folder_of_a_killed_fit_is_removed_by_the_next_one_and_that_of_a_run
         with exchange_folder(tmp_path) as second:
             assert sorted(tmp_path.iterdir()) == sorted([first, second])
     assert not list(tmp_path.iterdir())
+
+
+def test_the_lock_of_a_fit_is_removed_after_all_its_files(tmp_path, monkeypatch):
+    with exchange_folder(tmp_path) as folder:
+        (folder / "block").touch()
+        (folder / "counts").mkdir()
+        (folder / "counts" / "words").touch()
+        unlink = Path.unlink
+
+        def checked_unlink(path, missing_ok=False):
+            if path.name == ".lock":
+                assert list(folder.iterdir()) == [path]
+            unlink(path, missing_ok)
+
+        monkeypatch.setattr(Path, "unlink", checked_unlink)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_finished_fit_that_is_resumed_removes_its_files(counts, tmp_path, disk, monkeypatch):
+    with monkeypatch.context() as patch:  # as if the fit were killed when its model was complete
+        patch.setattr(Checkpoints, "remove", lambda _: None)
+        wordtide.fit(counts, output=tmp_path / "model", offload=disk, checkpoint_every=0, **FEW)
+    abandoned = disk / f"wordtide-fit-{platform.node()}-killed"
+    abandoned.mkdir()
+    for name in (".lock", "block-0-1-9"):
+        (abandoned / name).touch()
+    wordtide.fit(counts, output=tmp_path / "model", offload=disk, checkpoint_every=0, resume=True, **FEW)
+    assert not list(disk.iterdir())
 
 
 def test_a_worker_that_does_not_see_the_folder_raises_an_error(counts, tmp_path, tied):

@@ -360,3 +360,12 @@ def test_hidden_files_of_a_killed_watch_are_removed(model, stream, name):
     (folder / name).write_text("left")
     watched(model, path)
     assert sorted(folder.iterdir()) == before
+
+
+def test_the_lock_of_a_watch_killed_after_its_last_row_is_removed(model, stream):
+    path = stream(*rows(4), *rows(5)[:1])
+    watched(model, path)
+    before = sorted(model.parent.iterdir())
+    model.with_name(f".{model.name}.changing.lock").touch()
+    watched(model, path)
+    assert sorted(model.parent.iterdir()) == before

@@ -23,6 +23,7 @@ from wordtide.inference.memory import block_bytes, check_memory, estimate_memory
 from wordtide.inference.methods import Outcome, Run, pair_settings, run
 from wordtide.inference.problem import Problem, pooled, problem_of
 from wordtide.inference.scale.engine import Engine, EngineSettings, open_engine
+from wordtide.inference.scale.on_disk import remove_files_of_killed_fits
 from wordtide.inference.settings import FitSettings, resolve
 from wordtide.inference.slice_sinks import SliceFolder
 from wordtide.model.knots import occurrences_of
@@ -89,6 +90,8 @@ def fit(
     elif resume and not overwrite and checkpoints.has_become(target):
         observer.message("the fit had finished before it was stopped; removing its leftovers")
         clean_up(target)
+        if (parent := chosen.exchange_parent(target)) is not None:
+            remove_files_of_killed_fits(parent)
         return _finished(target, checkpoints)
     else:
         check_not_input(target, [path, counts.path, config])

@@ -25,7 +25,7 @@ from wordtide.errors import NothingToCountError, SettingsError
 from wordtide.progress import Observer
 from wordtide.spelling import counted
 from wordtide.storage.folders import clean_inside, clean_up, explained_write_errors, real_target
-from wordtide.storage.locks import locked
+from wordtide.storage.locks import changing, locked
 from wordtide.streaming.additions import count_for_update
 from wordtide.streaming.alerts import AlertFile, find_alerts
 from wordtide.streaming.followed_file import find_stream, open_stream
@@ -108,7 +108,8 @@ def watch(
     stream = find_stream(source, options)
     every = _slice_length(read_filtered(target), settings)
     with _watch_folder(target) as folder:
-        fitted = read_filtered(target)  # again, now that no other watcher can change it
+        with changing(target):  # also removes the lock of a killed watch that has nothing left to do
+            fitted = read_filtered(target)  # again, now that no other watcher can change it
         record = read_record(fitted, options.forget_position)
         progress = resume_progress(fitted, every, record, options.forget_position)
         alerts = AlertFile(None if options.alerts is None else Path(options.alerts), folder / "told")

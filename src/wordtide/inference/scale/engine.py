@@ -66,6 +66,13 @@ class EngineSettings:
                 "Choose one: a model read from a folder needs little memory.",
             )
 
+    def exchange_parent(self, output: Path | None) -> Path | None:
+        """Return the folder in which a fit keeps its files, or None if it computes in memory."""
+        if self.offload is None and self.scheduler is None:
+            return None
+        chosen = self.offload or self.work or (output.parent if output is not None else Path.cwd())
+        return Path(os.path.abspath(chosen))
+
 
 @dataclass(frozen=True)
 class Engine:
@@ -155,12 +162,12 @@ def open_engine(
         compute: Precision and threads of this process.
         memory: Bytes that a block of words may take.
     """
-    if chosen.offload is None and chosen.scheduler is None:
+    parent = chosen.exchange_parent(output)
+    if parent is None:
         yield Engine(compute)
         return
     with ExitStack() as stack:
-        parent = chosen.offload or chosen.work or (output.parent if output is not None else Path.cwd())
-        folder = stack.enter_context(exchange_folder(Path(os.path.abspath(parent))))
+        folder = stack.enter_context(exchange_folder(parent))
         if path is None:
             path = folder / "counts"
             counts.save(path)

@@ -53,22 +53,47 @@ def on_threads(compute: Compute) -> Executor:
 def exchange_folder(parent: Path) -> Iterator[Path]:
     """Create a folder for the files of one fit, and remove it at the end.
 
-    Those of fits that were killed on this machine are removed first. On a shared disk the locks of other
-    machines may not be visible.
+    Those of fits that were killed on this machine are removed first.
     """
     if not parent.is_dir():
         raise SettingsError(
             f"The folder {parent} for the files of the fit does not exist.",
             f"Create it first: mkdir -p {parent}",
         )
-    prefix = f"{_PREFIX}{platform.node()}-"
-    busy = f"Another fit uses a folder in {parent}.", "Choose another folder."
-    with explained_write_errors(parent), TemporaryDirectory(prefix=prefix, dir=parent) as folder:
-        for other in parent.glob(f"{prefix}*/{_LOCK}"):
-            with suppress(OutputError, OSError), locked(other, *busy):
-                shutil.rmtree(other.parent)
-        with locked(Path(folder) / _LOCK, *busy):
+    with explained_write_errors(parent), TemporaryDirectory(prefix=_prefix(), dir=parent) as folder:
+        remove_files_of_killed_fits(parent)
+        with _emptied_at_the_end(Path(folder)):
             yield Path(folder)
+
+
+def remove_files_of_killed_fits(parent: Path) -> None:
+    """Remove the folders of fits that were killed on this machine.
+
+    On a shared disk the locks of other machines may not be visible.
+    """
+    for lock in parent.glob(f"{_prefix()}*/{_LOCK}"):
+        with suppress(OutputError, OSError):
+            with _emptied_at_the_end(lock.parent):
+                pass
+            lock.parent.rmdir()
+
+
+@contextmanager
+def _emptied_at_the_end(folder: Path) -> Iterator[None]:
+    """Hold the lock of a folder until its files are removed, so that a kill leaves none without a lock."""
+    with locked(folder / _LOCK, f"Another fit uses a folder in {folder.parent}.", "Choose another folder."):
+        try:
+            yield
+        finally:
+            for path in folder.iterdir():
+                if path.is_dir():
+                    shutil.rmtree(path, ignore_errors=True)
+                elif path.name != _LOCK:
+                    path.unlink(missing_ok=True)
+
+
+def _prefix() -> str:
+    return f"{_PREFIX}{platform.node()}-"
 
 
 class StatesOnDisk:
