@@ -45,14 +45,11 @@ check: .venv/test.done .venv-audit/done
 	$(BIN)/python tests/hostile/licences.py
 	$(BIN)/python tests/hostile/auditing.py .venv-audit/bin/pip-audit
 
-# Hostile input, guided by coverage: fuzz/README.md. A finding stops the target it belongs to, and make.
+# Hostile input, guided by coverage: fuzz/README.md. A finding ends the target it belongs to; the exit code is then 1.
 .PHONY: fuzz test-lowest test-newest
 SECONDS ?= 60
-TARGETS ?= $(patsubst fuzz/targets/%.py,%,$(shell grep -l "^SEEDS =" fuzz/targets/*.py))
 fuzz: .venv/fuzz.done
-	@for target in $(TARGETS); do echo "== $$target"; $(BIN)/python -W ignore fuzz/running.py $$target --seconds $(SECONDS) 2>&1 \
-	  | tee build/fuzz.log | grep -E "^stat|DONE|exception|Error|ERROR"; ! grep -qE "Uncaught Python exception|ERROR: libFuzzer" build/fuzz.log \
-	  || exit 1; done
+	$(BIN)/python fuzz/every_target.py $(TARGETS) --seconds $(SECONDS)
 
 # The lowest and the newest versions of the dependencies, each in an environment of its own; not the page in a browser, and not the site.
 test-lowest test-newest: test-%: .venv-%/done
@@ -96,7 +93,7 @@ endif
 .PHONY: soak
 MINUTES ?= 20
 soak: .venv/test.done
-	PYTHONPATH=tests $(BIN)/python -m faults.soaking --minutes $(MINUTES)
+	PYTHONPATH=tests:benchmarks $(BIN)/python tests/faults/soaking.py --minutes $(MINUTES)
 
 # The page of `wordtide explore` from its sources: only those who change it need node. The built page is part of the package.
 .PHONY: explorer check-explorer

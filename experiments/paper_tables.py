@@ -1,4 +1,4 @@
-"""The tables of docs/paper.md and the predictions of docs/evidence.md, from the folders of the experiments.
+"""The tables of docs/paper.md, from the folders of the experiments.
 
     python experiments/paper_tables.py [build/experiments]
 
@@ -8,7 +8,7 @@ prints them and keeps them in benchmarks/results. Experiments that have not been
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -28,16 +28,6 @@ EVALUATIONS = (
     ("short texts, default, D = 1", "short-texts", "default-D-1"),
     ("short texts, default", "short-texts", "default"),
 )
-#: The same for seven_corpora.py.
-SEVEN_CORPORA = (
-    ("State of the Union", "all-addresses", "stationary"),
-    ("short texts", "sentences", "stationary"),
-    ("Google Books", "fiction", "stationary"),
-    ("Ethereum proposals", "proposals", "stationary"),
-    ("changelogs", "changelogs", "stationary"),
-    ("UN debates 2015\N{EN DASH}2024", "recent-debates", "stationary"),
-    ("ten years of short texts", "sentences-of-ten-years", "stationary"),
-)
 _VERDICTS = {HOLDS: "yes", FAILS: "**no**", UNCLEAR: "unclear", TOO_FEW: "few"}
 _PAPERS_NAMES = {
     "smoothing": "smoothing (DSG-S)",
@@ -50,11 +40,11 @@ _PAPERS_NAMES = {
 
 def write_tables(folder: Path) -> None:
     """Print and keep all tables whose experiments have been run."""
-    found = _evaluated(folder, EVALUATIONS)
+    found = _evaluated(folder)
     if found:
-        _write_prediction("paper.prediction", found, _PAPERS_NAMES)
-    if others := _evaluated(folder, SEVEN_CORPORA):
-        _write_prediction("prediction", others, {})
+        summaries = [pd.read_csv(path / "summary.csv").set_index("method") for path in found.values()]
+        with Table("paper.prediction", ["method", *found]) as table:
+            write_prediction(table, summaries, _PAPERS_NAMES)
     if complete := {heading: path for heading, path in found.items() if _is_complete(path)}:
         _write_claims(complete)
     for name in ("google-books", "state-of-the-union"):
@@ -68,11 +58,11 @@ def write_tables(folder: Path) -> None:
         _write_scale(json.loads((folder / "scale" / "scale.json").read_text()))
 
 
-def _evaluated(folder: Path, evaluations: Iterable[tuple[str, str, str]]) -> dict[str, Path]:
+def _evaluated(folder: Path) -> dict[str, Path]:
     """The evaluations that have been run, by heading."""
     return {
         heading: path
-        for heading, name, evaluation in evaluations
+        for heading, name, evaluation in EVALUATIONS
         if ((path := folder / name / f"evaluation-{evaluation}") / "summary.csv").exists()
     }
 
@@ -81,16 +71,15 @@ def _is_complete(evaluation: Path) -> bool:
     return set(METHODS) <= set(pd.read_csv(evaluation / "summary.csv")["method"])
 
 
-def _write_prediction(name: str, found: dict[str, Path], names: Mapping[str, str]) -> None:
-    summaries = [pd.read_csv(path / "summary.csv").set_index("method") for path in found.values()]
-    with Table(name, ["method", *found]) as table:
-        for method in METHODS:
-            means = [
-                _signed(f"{summary.loc[method, 'mean']:.4f}") if method in summary.index else ""
-                for summary in summaries
-            ]
-            table.row(names.get(method, method), *means)
-        table.row("slices held out", *(int(summary["slices"].max()) for summary in summaries))
+def write_prediction(table: Table, summaries: Sequence[pd.DataFrame], names: Mapping[str, str]) -> None:
+    """Fill a table with the mean likelihoods of evaluations, one per column; `names` of methods may differ."""
+    for method in METHODS:
+        means = [
+            signed(f"{summary.loc[method, 'mean']:.4f}") if method in summary.index else ""
+            for summary in summaries
+        ]
+        table.row(names.get(method, method), *means)
+    table.row("slices held out", *(int(summary["slices"].max()) for summary in summaries))
 
 
 def _write_claims(found: dict[str, Path]) -> None:
@@ -98,7 +87,7 @@ def _write_claims(found: dict[str, Path]) -> None:
     with Table("paper.claims", ["claim", *found]) as table:
         for findings in zip(*columns, strict=True):
             table.row(
-                findings[0].claim, *(f"{_VERDICTS[one.verdict]}, {_signed(one.figure)}" for one in findings)
+                findings[0].claim, *(f"{_VERDICTS[one.verdict]}, {signed(one.figure)}" for one in findings)
             )
 
 
@@ -133,8 +122,8 @@ def _write_adam(rows: pd.DataFrame) -> None:
                 row.method,
                 row.solver,
                 f"{row.steps:,}",
-                _signed(f"{row.elbo:.4f}"),
-                _signed(f"{row.log_likelihood:.4f}"),
+                signed(f"{row.elbo:.4f}"),
+                signed(f"{row.log_likelihood:.4f}"),
                 f"{row.seconds:.1f}",
             )
 
@@ -158,7 +147,8 @@ def _write_scale(facts: dict) -> None:
         )
 
 
-def _signed(text: str) -> str:
+def signed(text: str) -> str:
+    """A number with a minus sign."""
     return text.replace("-", "\N{MINUS SIGN}")
 
 

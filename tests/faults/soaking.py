@@ -1,8 +1,8 @@
 """`make soak`: kill all writing commands for minutes or hours, beside a busy watch; then load the server.
 
 Kills come in two ways, by turns: at random moments, and before an operation on files, no operation twice
-before all had theirs. Prints a table for docs/evidence.md, and ends with 1 if anything was not as it
-should be.
+before all had theirs. Prints and keeps the tables of docs/evidence.md, and ends with 1 if anything was not
+as it should be.
 """
 
 import argparse
@@ -12,12 +12,14 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from faults.forking import Death, Forker
 from faults.killing import Killer, TrialResult
-from faults.loading import WatchLoad, server_under_load, watch_under_load
+from faults.loading import ServerLoad, WatchLoad, server_under_load, watch_under_load
 from faults.worlds import WRITING_COMMANDS, WritingCommand, warm_up_adam
+from results import Table
 
 _MOST_KILLS = 6  # in one trial
 _CLIENTS, _REQUESTS = 8, 500
@@ -27,6 +29,7 @@ _COLUMNS = (
     "operations",
     "killed before one",
     "killed at a moment",
+    "kills",
     "runs",
     "readings",
     "problems",
@@ -57,22 +60,21 @@ def _soak(folder: Path, forker: Forker, minutes: float, chance: random.Random) -
         target=lambda: loads.append(watch_under_load(watched / "model", 1000, seconds)), daemon=True
     )
     watching.start()
-    rows = [_Row(killer, writing, chance) for writing in WRITING_COMMANDS]
-    until = time.monotonic() + seconds
-    problems: list[str] = []
-    while time.monotonic() < until:
-        for row in chance.sample(rows, len(rows)):
-            if time.monotonic() < until:
-                problems += _printed(row.run_trials())
-    _print_table(rows)
+    with Table("soak", _COLUMNS) as table:
+        rows = [_Row(killer, writing, chance) for writing in WRITING_COMMANDS]
+        until = time.monotonic() + seconds
+        problems: list[str] = []
+        while time.monotonic() < until:
+            for row in chance.sample(rows, len(rows)):
+                if time.monotonic() < until:
+                    problems += _printed(row.run_trials())
+        _write_rows(table, rows)
     watching.join()
-    problems += _printed(_watch_problems(loads[0]))
     served = server_under_load(killer.world / "smoothing", _CLIENTS, _REQUESTS)
-    print(
-        f"server: {len(served.seconds)} answers to {_CLIENTS} clients, median {1000 * served.quantile(0.5):.1f} ms, "
-        f"99 % within {1000 * served.quantile(0.99):.1f} ms, {len(served.problems)} problems"
-    )
-    return problems + _printed(served.problems)
+    with Table("soak.load", ("what", "measured")) as table:
+        for what, measured in _load_cells(loads[0], served):
+            table.row(what, measured)
+    return problems + _printed(_watch_problems(loads[0]) + served.problems)
 
 
 def _printed(problems: list[str]) -> list[str]:
@@ -113,29 +115,34 @@ class _Row:
         return [
             len(self.operations),
             *(result.kills for result in both),
+            sum(result.kills for result in both),
             *sums,
             sum(len(result.problems) for result in both),
         ]
 
 
-def _print_table(rows: list[_Row]) -> None:
-    print(f"| {' | '.join(_COLUMNS)} |\n|{'---|' * len(_COLUMNS)}")
+def _write_rows(table: Table, rows: list[_Row]) -> None:
     numbers = {f"`{row.writing.name}`": row.numbers() for row in rows}
     for name, values in [*numbers.items(), ("all", map(sum, zip(*numbers.values(), strict=True)))]:
-        print(f"| {name} | {' | '.join(f'{value:,}' for value in values)} |", flush=True)
+        table.row(name, *(f"{value:,}" for value in values))
+
+
+def _load_cells(watched: WatchLoad, served: ServerLoad) -> Iterator[tuple[str, str]]:
+    memory = [number // _MEGABYTE for number in watched.memory if number]
+    yield "rows given to `watch`", f"{watched.rows:,}"
+    yield "rows that it reported", f"{watched.reported_rows:,}"
+    yield "slices", f"{watched.slices:,}"
+    for place, number in (("start", 0), ("middle", len(memory) // 2), ("end", -1)):
+        yield f"memory at the {place}, MiB", f"{memory[number]:,}" if memory else ""
+    yield "memory at most, MiB", f"{max(memory, default=0):,}"
+    yield "clients of the server", str(_CLIENTS)
+    yield "answers", f"{len(served.seconds):,}"
+    yield "wrong answers", str(len(served.problems))
+    for name, share in (("half", 0.5), ("99%", 0.99)):
+        yield f"{name} within, ms", f"{1000 * served.quantile(share):.1f}"
 
 
 def _watch_problems(load: WatchLoad) -> list[str]:
-    memory = [number for number in load.memory if number]
-    places = {"start": 0, "middle": len(memory) // 2, "end": len(memory) - 1}
-    shown = (
-        ", ".join(f"{memory[place] // _MEGABYTE} MB at the {name}" for name, place in places.items())
-        if memory
-        else "none"
-    )
-    print(
-        f"watch: {load.rows:,} rows in {load.slices} slices, memory {shown}, at most {max(memory, default=0) // _MEGABYTE} MB"
-    )
     problems = [] if load.code == 0 else [f"watch ended with {load.code}: {''.join(load.talk)}"]
     if load.rows != load.reported_rows:
         problems.append(f"watch was given {load.rows} rows and told of {load.reported_rows}")
