@@ -271,7 +271,7 @@ def _line(cells: Sequence[str]) -> str:
 
 def _is_numeric(rows: Sequence[Sequence[str]], number: int) -> bool:
     cells = [row[number] for row in rows if row[number]]
-    return bool(cells) and all(NUMBER.match(cell) for cell in cells)
+    return bool(cells) and all(NUMBER.match(cell.strip("*")) for cell in cells)
 
 
 def _as_json(tables: dict[str, dict[str, Any]]) -> str:
