@@ -6,13 +6,15 @@ The writer appends one slice after the other, in order of time and in bounded me
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from wordtide.storage.arrays import GrowingArray, load_array, save_array
 from wordtide.types import Array, Integers
+
+Part = TypeVar("Part")
 
 #: The array files and the dtypes they may have.
 ARRAYS = {
@@ -83,6 +85,11 @@ class CountArrays:
         np.cumsum(borders, out=borders)
         return self.values[start:stop].astype(np.int64), columns.astype(np.int32), borders
 
+    def words_of(self, t: int) -> tuple[npt.NDArray[np.uint32], Integers]:
+        """The words of slice t, and their occurrences in units of 1/places."""
+        there = slice(int(self.slice_unigrams[t]), int(self.slice_unigrams[t + 1]))
+        return np.asarray(self.unigram_words[there]), np.asarray(self.unigram_values[there])
+
     def between(self, first: int, stop: int) -> "CountArrays":
         """The arrays of the slices from `first` to `stop`; the largest are not copied."""
         rows = slice(int(self.slice_rows[first]), int(self.slice_rows[stop]))
@@ -124,6 +131,20 @@ def join_arrays(parts: Sequence[CountArrays]) -> CountArrays:
         slice_rows=shifted("slice_rows"),
         slice_unigrams=shifted("slice_unigrams"),
     )
+
+
+def entries_by_slice(
+    parts: Sequence[Part], members: Sequence[Integers], slices: int
+) -> list[list[tuple[Part, int]]]:
+    """The entries of each slice, as parts of a corpus and numbers of entries in them.
+
+    `members` has for each part the slice of each entry, or -1.
+    """
+    by_slice: list[list[tuple[Part, int]]] = [[] for _ in range(slices)]
+    for part, places in zip(parts, members, strict=True):
+        for entry in np.flatnonzero(places >= 0).tolist():
+            by_slice[places[entry]].append((part, entry))
+    return by_slice
 
 
 def _is_partition(ends: Integers, length: int) -> bool:

@@ -166,14 +166,11 @@ class Counts:
 
     def unigrams(self, t: int) -> Floats:
         """How often each word occurs in slice t, (L,)."""
-        t = range(len(self))[t]
-        a = self.arrays
-        start, stop = a.slice_unigrams[t], a.slice_unigrams[t + 1]
         occurrences = np.zeros(len(self.words), dtype=np.float64)
-        numbers = np.asarray(a.unigram_words[start:stop])
+        numbers, values = self.arrays.words_of(range(len(self))[t])
         if len(numbers) and int(numbers.max()) >= len(self.words):
             raise FolderError(f"Slice {t} of {self.path or 'the counts'} is damaged.", "Count again.")
-        occurrences[numbers] = a.unigram_values[start:stop] / self.places
+        occurrences[numbers] = values / self.places
         return occurrences
 
     def tokens_in_vocabulary(self) -> Floats:

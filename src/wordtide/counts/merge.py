@@ -2,13 +2,13 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from wordtide.counts.count_arrays import CountArrays, CountsWriter
+from wordtide.counts.count_arrays import CountArrays, CountsWriter, entries_by_slice
 from wordtide.counts.examples.store import ExampleStore, has_examples, merge_examples
 from wordtide.counts.groups import MOST_GROUPS, OWN_FIELDS
 from wordtide.counts.pairs import bits_for, compress_rows
@@ -17,6 +17,9 @@ from wordtide.counts.sums import KeySums, add_sums
 from wordtide.errors import SettingsError
 from wordtide.timeline import Slices
 from wordtide.types import Integers
+
+#: Facts about words and phrases, which parts have in common: they are not added.
+_SHARED = ("distinct_words", "phrases", "phrases_left_out")
 
 
 class Addend(Protocol):
@@ -87,12 +90,8 @@ def write_sum(parts: Sequence[Addend], folder: Path) -> MergedCounts:
     """Add counts and write the large arrays, and the examples if all parts have some, to a folder."""
     settings = parts[0].settings
     slices, members = settings.unite_slices([part.slices for part in parts])
-    sources: list[list[tuple[Addend, int]]] = [[] for _ in range(len(slices))]
-    for part, places in zip(parts, members, strict=True):
-        for t, place in enumerate(places):
-            sources[place].append((part, t))
     with CountsWriter(folder, len(parts[0].words)) as writer:
-        for source in sources:
+        for source in entries_by_slice(parts, members, len(slices)):
             _write_slice(writer, source, len(parts[0].words))
         arrays = writer.close()
     if settings.examples and all(has_examples(part.path) for part in parts):
@@ -156,31 +155,20 @@ def _pairs(part: Addend, t: int) -> KeySums:
 
 
 def _unigrams(part: Addend, t: int) -> KeySums:
-    a = part.arrays
-    start, stop = a.slice_unigrams[t], a.slice_unigrams[t + 1]
-    return KeySums(
-        a.unigram_words[start:stop].astype(np.int64), a.unigram_values[start:stop].astype(np.int64)
-    )
+    words, values = part.arrays.words_of(t)
+    return KeySums(words.astype(np.int64), values.astype(np.int64))
 
 
 def _summed(summaries: Sequence[Summary]) -> Summary:
     skipped: Counter[str] = Counter()
     for summary in summaries:
         skipped.update(summary.skipped)
-    return Summary(
-        documents=sum(summary.documents for summary in summaries),
-        tokens=sum(summary.tokens for summary in summaries),
-        tokens_in_vocabulary=sum(summary.tokens_in_vocabulary for summary in summaries),
-        distinct_words=max(summary.distinct_words for summary in summaries),
-        outside_dates=sum(summary.outside_dates for summary in summaries),
-        tagged_ngrams=sum(summary.tagged_ngrams for summary in summaries),
-        ignored_files=sum(summary.ignored_files for summary in summaries),
-        phrases=max(summary.phrases for summary in summaries),
-        phrases_left_out=max(summary.phrases_left_out for summary in summaries),
-        phrase_occurrences=sum(summary.phrase_occurrences for summary in summaries),
-        words_in_phrases=sum(summary.words_in_phrases for summary in summaries),
-        skipped=dict(skipped),
-    )
+    numbers: dict[str, Any] = {
+        name: (max if name in _SHARED else sum)(getattr(summary, name) for summary in summaries)
+        for name in (field.name for field in fields(Summary))
+        if name != "skipped"
+    }
+    return Summary(**numbers, skipped=dict(skipped))
 
 
 def _name(counts: Addend) -> str:

@@ -98,17 +98,6 @@ class Segment:
 Entry = tuple[Segment, int]
 
 
-def entries_by_slice(
-    segments: Sequence[Segment], members: Sequence[Integers], slices: int
-) -> list[list[Entry]]:
-    """The entries of each slice. `members` has for each segment the slice of each entry, or -1."""
-    by_slice: list[list[Entry]] = [[] for _ in range(slices)]
-    for segment, places in zip(segments, members, strict=True):
-        for entry in np.flatnonzero(places >= 0).tolist():
-            by_slice[places[entry]].append((segment, entry))
-    return by_slice
-
-
 @kernel
 def gather(
     ids: npt.NDArray[np.int32],

@@ -20,7 +20,7 @@ from wordtide.corpus.normalization import decode_entities, drop_matches, normali
 from wordtide.corpus.tokens.lexicon import Lexicon, combine_lexicons
 from wordtide.corpus.tokens.tokenizers import Scanner, apply_tokenizer, load_tokenizer
 from wordtide.counts.cluster.reduce import add_groups
-from wordtide.counts.count_arrays import CountArrays, CountsWriter, RowBlock
+from wordtide.counts.count_arrays import CountArrays, CountsWriter, RowBlock, entries_by_slice
 from wordtide.counts.counts import Counts
 from wordtide.counts.examples.draws import DrawnSentences, draw_sentences, join_draws
 from wordtide.counts.examples.store import ExamplesWriter
@@ -28,14 +28,7 @@ from wordtide.counts.groups import FOLDER, GroupNumbers, entries_of_groups, spli
 from wordtide.counts.pairs import bits_for, code_dtype, compress_rows, find_pairs, sort_codes, sum_runs
 from wordtide.counts.phrases.phrase_choice import TextPasses, choose_with_phrases, with_phrases
 from wordtide.counts.phrases.phrase_table import words_of
-from wordtide.counts.segments import (
-    Entry,
-    Segment,
-    SegmentBuilder,
-    SpillSpace,
-    entries_by_slice,
-    release,
-)
+from wordtide.counts.segments import Entry, Segment, SegmentBuilder, SpillSpace, release
 from wordtide.counts.settings import Summary
 from wordtide.counts.sums import KeySums, SliceSums
 from wordtide.counts.vocabulary import choose_vocabulary, numbering_of

@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.corpus.tokens.lexicon import LONGEST_WORD, Lexicon
-from wordtide.counts.count_arrays import CountArrays
+from wordtide.counts.count_arrays import CountArrays, join_arrays
 from wordtide.counts.counts import Counts
 from wordtide.errors import InputError
 from wordtide.storage.cells import is_plain
 from wordtide.system import read_regular_file
-from wordtide.types import Array, Floats, Integers
+from wordtide.types import Floats, Integers
 
 _LARGEST_FILE: Final = 1 << 32
 _REMEDY: Final = "Give a UTF-8 file with one word per line, or a counts folder."
@@ -117,22 +117,7 @@ def renumber(counts: Counts, words: Sequence[str]) -> Counts:
         return counts
     numbers = {word: number for number, word in enumerate(words)}
     numbering = np.array([numbers.get(word, -1) for word in counts.words], dtype=np.int64)
-    pairs = [_pairs(counts, t, numbering, len(words)) for t in range(len(counts))]
-    unigrams = [_unigrams(counts, t, numbering) for t in range(len(counts))]
-    rows = [np.unique(row) for row, _, _ in pairs]
-    lengths = [
-        np.bincount(row, minlength=len(words))[own] for (row, _, _), own in zip(pairs, rows, strict=True)
-    ]
-    arrays = CountArrays(
-        columns=_joined([column for _, column, _ in pairs], np.uint32),
-        values=_joined([value for _, _, value in pairs], counts.arrays.values.dtype),
-        rows=_joined(rows, np.uint32),
-        row_ends=np.cumsum(_joined(lengths, np.int64)),
-        slice_rows=_ends(rows),
-        unigram_words=_joined([word for word, _ in unigrams], np.uint32),
-        unigram_values=_joined([value for _, value in unigrams], np.int64),
-        slice_unigrams=_ends([word for word, _ in unigrams]),
-    )
+    arrays = join_arrays([_renumbered(counts, t, numbering, len(words)) for t in range(len(counts))])
     return Counts(
         words,
         counts.slices,
@@ -150,49 +135,31 @@ def select_slices(counts: Counts, chosen: Sequence[int]) -> Counts:
     """Return some slices of counts, in memory."""
     if len(chosen) == len(counts):
         return counts
-    a = counts.arrays
-    entry_starts = np.concatenate([[0], a.row_ends])
-    rows = [slice(a.slice_rows[t], a.slice_rows[t + 1]) for t in chosen]
-    entries = [slice(entry_starts[part.start], entry_starts[part.stop]) for part in rows]
-    seen = [slice(a.slice_unigrams[t], a.slice_unigrams[t + 1]) for t in chosen]
-    lengths = np.diff(entry_starts)
-    arrays = CountArrays(
-        columns=_joined([a.columns[part] for part in entries], a.columns.dtype),
-        values=_joined([a.values[part] for part in entries], a.values.dtype),
-        rows=_joined([a.rows[part] for part in rows], a.rows.dtype),
-        row_ends=np.cumsum(_joined([lengths[part] for part in rows], np.int64)),
-        slice_rows=_ends([a.rows[part] for part in rows]),
-        unigram_words=_joined([a.unigram_words[part] for part in seen], a.unigram_words.dtype),
-        unigram_values=_joined([a.unigram_values[part] for part in seen], a.unigram_values.dtype),
-        slice_unigrams=_ends([a.unigram_words[part] for part in seen]),
-    )
+    arrays = join_arrays([counts.arrays.between(t, t + 1) for t in chosen])
     groups = {name: select_slices(group, chosen) for name, group in counts.groups.items()}
     return counts.replaced(counts.slices.chosen(chosen), arrays, counts.summary, groups)
 
 
-def _pairs(counts: Counts, t: int, numbering: Integers, size: int) -> tuple[Integers, Integers, Integers]:
-    """Rows, columns and values of slice t in new numbers, on and above the diagonal, sorted."""
+def _renumbered(counts: Counts, t: int, numbering: Integers, size: int) -> CountArrays:
+    """Slice t in new numbers; pairs stay on and above the diagonal."""
     half = counts.upper(t)
     row = numbering[np.repeat(np.arange(len(counts.words)), np.diff(half.indptr))]
     column = numbering[half.indices]
     kept = np.flatnonzero((row >= 0) & (column >= 0))
     row, column = np.minimum(row[kept], column[kept]), np.maximum(row[kept], column[kept])
     order = np.argsort(row * size + column, kind="stable")
-    return row[order], column[order], half.data[kept][order]
-
-
-def _unigrams(counts: Counts, t: int, numbering: Integers) -> tuple[Integers, Integers]:
-    a = counts.arrays
-    here = slice(int(a.slice_unigrams[t]), int(a.slice_unigrams[t + 1]))
-    words, values = numbering[a.unigram_words[here]], np.asarray(a.unigram_values[here])
-    kept = np.flatnonzero(words >= 0)
-    kept = kept[np.argsort(words[kept], kind="stable")]
-    return words[kept], values[kept]
-
-
-def _joined(parts: Sequence[Array], dtype: npt.DTypeLike) -> Array:
-    return np.concatenate([np.zeros(0, dtype=dtype), *parts]).astype(dtype)
-
-
-def _ends(parts: Sequence[Array]) -> Integers:
-    return np.cumsum([0, *(len(part) for part in parts)]).astype(np.int64)
+    rows, lengths = np.unique(row, return_counts=True)
+    old, occurrences = counts.arrays.words_of(t)
+    words = numbering[old]
+    known = np.flatnonzero(words >= 0)
+    known = known[np.argsort(words[known], kind="stable")]
+    return CountArrays(
+        columns=column[order].astype(np.uint32),
+        values=half.data[kept][order].astype(counts.arrays.values.dtype),
+        rows=rows.astype(np.uint32),
+        row_ends=np.cumsum(lengths),
+        slice_rows=np.array([0, len(rows)]),
+        unigram_words=words[known].astype(np.uint32),
+        unigram_values=occurrences[known],
+        slice_unigrams=np.array([0, len(known)]),
+    )

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from wordtide.corpus.tokens.lexicon import Lexicon
 from wordtide.counts.cluster.job import Job, Piece, Run, read_lexicon, write_lexicon
-from wordtide.counts.count_arrays import CountArrays, CountsWriter, RowBlock
+from wordtide.counts.count_arrays import CountArrays, CountsWriter, RowBlock, entries_by_slice
 from wordtide.counts.examples.store import ExampleStore, merge_examples
 from wordtide.counts.pairs import bits_for, compress_rows
 from wordtide.counts.sums import KeySums, add_sums
@@ -130,9 +130,8 @@ class ShardCounts:
 
     def unigrams(self, place: int) -> KeySums:
         """Words and their occurrences in the slice at this place."""
-        a = self.arrays
-        chosen = slice(int(a.slice_unigrams[place]), int(a.slice_unigrams[place + 1]))
-        return KeySums(a.unigram_words[chosen].astype(np.uint64), a.unigram_values[chosen].astype(np.int64))
+        words, values = self.arrays.words_of(place)
+        return KeySums(words.astype(np.uint64), values.astype(np.int64))
 
     def rows(self, place: int) -> "_Rows":
         """The rows of pairs of the slice at this place."""
@@ -181,12 +180,8 @@ def merge_shard_counts(
     numbers = np.unique(np.concatenate([part.numbers for part in parts]))
     numbers = numbers[(numbers >= first) & (numbers < stop)]
     members = [_members(part.numbers, numbers) for part in parts]
-    sources: list[list[tuple[ShardCounts, int]]] = [[] for _ in numbers]
-    for part, places in zip(parts, members, strict=True):
-        for place in np.flatnonzero(places >= 0).tolist():
-            sources[places[place]].append((part, place))
     with CountsWriter(folder, words) as writer:
-        for source in sources:
+        for source in entries_by_slice(parts, members, len(numbers)):
             for block in summed_pairs([part.rows(place) for part, place in source], words):
                 writer.add_rows(compress_rows(block.keys, block.sums, words))
             unigrams = add_sums([part.unigrams(place) for part, place in source])

@@ -25,7 +25,7 @@ from wordtide.counts.cluster.job import (
     write_parts,
 )
 from wordtide.counts.cluster.reduce import save_slice_numbers
-from wordtide.counts.count_arrays import CountsWriter
+from wordtide.counts.count_arrays import CountsWriter, entries_by_slice
 from wordtide.counts.ngrams.pair_lists import KeyRule, NgramSegment, YearSlices, sum_segments
 from wordtide.counts.ngrams.tables import (
     make_calendar,
@@ -34,7 +34,7 @@ from wordtide.counts.ngrams.tables import (
     write_ngram_counts,
 )
 from wordtide.counts.phrases.phrase_choice import make_tables, with_phrases
-from wordtide.counts.segments import Entry, Segment, SentenceTexts, entries_by_slice, words_of_slice
+from wordtide.counts.segments import Entry, Segment, SentenceTexts, words_of_slice
 from wordtide.counts.settings import CountSettings, Summary
 from wordtide.counts.sums import KeySums
 from wordtide.counts.texts import TEXT_WINDOW, count_slices, scan_texts

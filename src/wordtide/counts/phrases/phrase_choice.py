@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from wordtide.corpus.tokens.lexicon import Lexicon
+from wordtide.counts.count_arrays import entries_by_slice
 from wordtide.counts.counts import Counts
 from wordtide.counts.phrases.collocations import (
     ERAS,
@@ -26,7 +27,7 @@ from wordtide.counts.phrases.collocations import (
     select_pairs,
 )
 from wordtide.counts.phrases.phrase_table import PhraseTable, count_numbers, join_phrases, name_of
-from wordtide.counts.segments import Segment, add_shares, entries_by_slice, words_of_slice
+from wordtide.counts.segments import Segment, add_shares, words_of_slice
 from wordtide.counts.settings import CountSettings, Summary
 from wordtide.counts.sums import KeySums, SliceSums
 from wordtide.counts.vocabulary import choose_vocabulary, numbering_of
