@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.storage.arrays import GrowingArray, load_array, save_array
+from wordtide.storage.arrays import GrowingArrays, load_array
 from wordtide.types import Array, Integers
 
 Part = TypeVar("Part")
@@ -169,55 +169,43 @@ class CountsWriter:
     """Appends the sums of one slice after the other. A context manager that closes its files."""
 
     def __init__(self, folder: Path, words: int) -> None:
-        self._words = words
-        self._columns = GrowingArray(folder, "columns", column_dtype(words))
-        self._values = GrowingArray(folder, "values", np.uint32)
-        self._rows = GrowingArray(folder, "rows", np.uint32)
-        self._row_ends = GrowingArray(folder, "row_ends", np.int64)
-        self._unigram_words = GrowingArray(folder, "unigram_words", np.uint32)
-        self._unigram_values = GrowingArray(folder, "unigram_values", np.int64)
-        pairs = (self._columns, self._values, self._rows, self._row_ends)
-        self._large = (*pairs, self._unigram_words, self._unigram_values)
-        self._slice_rows = [0]
-        self._slice_unigrams = [0]
-        self._folder = folder
+        narrow = dict.fromkeys(("values", "rows", "unigram_words"), np.uint32)
+        dtypes = {**dict.fromkeys(ARRAYS, np.int64), **narrow, "columns": column_dtype(words)}
+        self._folder, self._arrays = folder, GrowingArrays(folder, dtypes)
+        self._arrays.append(slice_rows=np.zeros(1), slice_unigrams=np.zeros(1))
         self._last_row = -1
 
     def __enter__(self) -> "CountsWriter":
         return self
 
     def __exit__(self, *_: object) -> None:
-        for growing in self._large:
-            growing.abandon()
+        self._arrays.__exit__()
 
     def add_rows(self, block: RowBlock | None) -> None:
         """Append rows of the current slice; the first may continue the last row of the block before."""
         if block is None:
             return
-        if block.values.dtype.itemsize > self._values.dtype.itemsize:
-            self._values.widen(np.uint64)
-        ends = block.ends + self._columns.length
-        self._columns.append(block.columns)
-        self._values.append(block.values)
+        arrays = self._arrays
+        if block.values.dtype.itemsize > arrays["values"].dtype.itemsize:
+            arrays["values"].widen(np.uint64)
+        ends = block.ends + arrays["columns"].length
         continued = 1 if block.rows[0] == self._last_row else 0
         if continued:
-            self._row_ends.replace_last(int(ends[0]))
-        self._rows.append(block.rows[continued:])
-        self._row_ends.append(ends[continued:])
+            arrays["row_ends"].replace_last(int(ends[0]))
+        arrays.append(
+            columns=block.columns, values=block.values, rows=block.rows[continued:], row_ends=ends[continued:]
+        )
         self._last_row = int(block.rows[-1])
 
     def end_slice(self, words: Integers, occurrences: Integers) -> None:
         """End the current slice with the frequencies of its words."""
-        self._unigram_words.append(words)
-        self._unigram_values.append(occurrences)
-        self._slice_rows.append(self._rows.length)
-        self._slice_unigrams.append(self._unigram_words.length)
+        arrays = self._arrays
+        arrays.append(unigram_words=words, unigram_values=occurrences)
+        rows, listed = arrays["rows"].length, arrays["unigram_words"].length
+        arrays.append(slice_rows=np.array([rows]), slice_unigrams=np.array([listed]))
         self._last_row = -1
 
     def close(self) -> CountArrays:
         """Finish the files; returns the memory-mapped arrays."""
-        for growing in self._large:
-            growing.close()
-        save_array(self._folder, "slice_rows", np.array(self._slice_rows, dtype=np.int64))
-        save_array(self._folder, "slice_unigrams", np.array(self._slice_unigrams, dtype=np.int64))
+        self._arrays.close()
         return CountArrays.load(self._folder)

@@ -22,8 +22,8 @@ from wordtide.corpus.tokens.tokenizers import Scanner, apply_tokenizer, load_tok
 from wordtide.counts.cluster.reduce import add_groups
 from wordtide.counts.count_arrays import CountArrays, CountsWriter, RowBlock, entries_by_slice
 from wordtide.counts.counts import Counts
-from wordtide.counts.examples.draws import DrawnSentences, draw_sentences, join_draws
-from wordtide.counts.examples.store import ExamplesWriter
+from wordtide.counts.examples.draws import draw_sentences
+from wordtide.counts.examples.store import DrawnSentences, ExamplesWriter
 from wordtide.counts.groups import FOLDER, GroupNumbers, entries_of_groups, split_groups
 from wordtide.counts.pairs import bits_for, code_dtype, compress_rows, find_pairs, sort_codes, sum_runs
 from wordtide.counts.phrases.phrase_choice import TextPasses, choose_with_phrases, with_phrases
@@ -269,8 +269,7 @@ def count_slices(
             writer.end_slice(there, occurrences[there])
             in_vocabulary += int(occurrences.sum())
             if examples is not None:
-                drawn = join_draws(candidates)
-                examples.add_slice(drawn.words, drawn.priorities, drawn.references, drawn.sentences)
+                examples.add_slice(candidates)
             resources.observer.step(int(tokens[t]))
         arrays = writer.close()
         if examples is not None:

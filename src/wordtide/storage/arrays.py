@@ -124,6 +124,30 @@ class GrowingArray:
         np.lib.format.write_array_header_1_0(self._file, description)
 
 
+class GrowingArrays(dict[str, GrowingArray]):
+    """The growing arrays of a folder, by name. A context manager, at whose end all files are closed."""
+
+    def __init__(self, folder: Path, dtypes: Mapping[str, npt.DTypeLike]) -> None:
+        super().__init__({name: GrowingArray(folder, name, dtype) for name, dtype in dtypes.items()})
+
+    def __enter__(self) -> "GrowingArrays":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for array in self.values():
+            array.abandon()
+
+    def append(self, **values: Array) -> None:
+        """Write values at the end of arrays."""
+        for name, added in values.items():
+            self[name].append(added)
+
+    def close(self) -> None:
+        """Complete all files."""
+        for array in self.values():
+            array.close()
+
+
 @dataclass(frozen=True)
 class StreamedArray:
     """An array that is never in memory as a whole: its pieces are made while they are written.

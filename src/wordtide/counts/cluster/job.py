@@ -28,7 +28,7 @@ from wordtide.counts.workers import CountInput, PairRule, Resources
 from wordtide.dask_client import Task
 from wordtide.errors import OutputError
 from wordtide.progress import Observer
-from wordtide.storage.arrays import GrowingArray, load_array, save_array
+from wordtide.storage.arrays import GrowingArray, GrowingArrays, load_array, save_array
 from wordtide.storage.work_folder import WorkFolder
 from wordtide.types import Array, Bytes, Integers
 
@@ -193,10 +193,9 @@ def read_lexicon(folder: Path) -> Lexicon:
 
 def write_parts(folder: Path, parts: Iterable[Part]) -> None:
     """Write parts, all with the same columns, to a folder."""
-    files: dict[str, GrowingArray] = {}
     columns: dict[str, dict[str, Any]] = {}
     ends: list[dict[str, int]] = []
-    try:
+    with GrowingArrays(folder, {}) as files:
         for part in parts:
             for name, values in part.items():
                 columns.setdefault(name, _kind(values))
@@ -205,11 +204,7 @@ def write_parts(folder: Path, parts: Iterable[Part]) -> None:
                         files[column] = GrowingArray(folder, column, array.dtype)
                     files[column].append(array.ravel())
             ends.append({column: file.length for column, file in files.items()})
-        for file in files.values():
-            file.close()
-    finally:
-        for file in files.values():
-            file.abandon()
+        files.close()
     (folder / _INDEX).write_text(
         json.dumps({"columns": columns, "ends": ends}), encoding="utf-8", newline="\n"
     )

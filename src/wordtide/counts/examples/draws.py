@@ -1,27 +1,17 @@
 """Random draws of example sentences for each word of a slice, made while the slice is counted."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from wordtide.compiled import kernel
 from wordtide.corpus.tokens.scanner import BREAK
-from wordtide.counts.examples.store import LONGEST_SENTENCE, Sentence, hash_sentences
+from wordtide.counts.examples.store import LONGEST_SENTENCE, DrawnSentences, Sentence, hash_sentences
 from wordtide.counts.segments import Segment
 from wordtide.counts.workers import PairRule
 from wordtide.types import Flags, Integers
 
-
-@dataclass(frozen=True)
-class DrawnSentences:
-    """Sentences drawn for the words of one slice from one part of the corpus."""
-
-    words: Integers
-    priorities: npt.NDArray[np.uint64]
-    references: Integers
-    sentences: list[Sentence]
+#: Spaces for what a custom tokenizer's words are separated with.
+_SPACED = bytes.maketrans(b"\x1e\x1f", b"  ")
 
 
 @kernel
@@ -103,11 +93,7 @@ def draw_sentences(
             int(texts.date_spans[documents[number]]),
             _as_stored(texts.names[documents[number]]),
             int(places[number]),
-            texts.text[spans[number, 0] : spans[number, 1]]
-            .tobytes()
-            .decode("utf-8")
-            .replace("\x1f", " ")
-            .replace("\x1e", " "),
+            texts.text[slice(*spans[number])].tobytes().translate(_SPACED).decode("utf-8"),
             group,
         )
         for number in numbers
@@ -118,14 +104,3 @@ def draw_sentences(
 def _as_stored(name: str) -> str:
     """A name on one line, as it is stored: sentences are sorted by it."""
     return " ".join(name.encode("utf-8", "replace").decode("utf-8").split())
-
-
-def join_draws(parts: Sequence[DrawnSentences]) -> DrawnSentences:
-    """Combine the candidates of all parts of a slice."""
-    shifts = np.cumsum([0] + [len(part.sentences) for part in parts[:-1]])
-    return DrawnSentences(
-        np.concatenate([part.words for part in parts]),
-        np.concatenate([part.priorities for part in parts]),
-        np.concatenate([part.references + shift for part, shift in zip(parts, shifts, strict=True)]),
-        [sentence for part in parts for sentence in part.sentences],
-    )

@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from wordtide.counts.count_arrays import entries_by_slice
 from wordtide.errors import FolderError, InputError
-from wordtide.storage.arrays import GrowingArray, load_array, save_array
+from wordtide.storage.arrays import GrowingArrays, load_array, save_array
 from wordtide.types import Bytes, Integers
 
 #: Longer sentences (in bytes) are texts without full stops, and are not kept.
@@ -24,6 +25,17 @@ LONGEST_SENTENCE = 4000
 _TEXTS = "example_sentences.txt"
 _DOCUMENTS = "example_documents.txt"
 _GROUPS = "example_groups.txt"
+#: The arrays that grow slice by slice, and those that are written at the end. A file is named example_NAME.
+_GROWING = {
+    "words": "u4",
+    "priorities": "u8",
+    "sentences": "i8",
+    "ends": "i8",
+    "sources": "i8",
+    "places": "i8",
+}
+_FIXED = ("stamps", "spans")
+_SLICE_ENDS = "slice_examples"
 
 
 class Sentence(NamedTuple):
@@ -38,6 +50,16 @@ class Sentence(NamedTuple):
     place: int  # among the sentences of its document
     text: str
     group: str = ""
+
+
+@dataclass(frozen=True)
+class DrawnSentences:
+    """Sentences drawn for words of one slice: `sentences[references[n]]`, with a priority, for `words[n]`."""
+
+    words: Integers
+    priorities: npt.NDArray[np.uint64]
+    references: Integers
+    sentences: list[Sentence]
 
 
 def hash_sentences(names: Sequence[str], documents: Integers, places: Integers, seed: int) -> Any:
@@ -63,20 +85,7 @@ class ExamplesWriter:
     def __init__(self, folder: Path, examples: int) -> None:
         self._folder = folder
         self._examples = examples
-        self._words = GrowingArray(folder, "example_words", np.uint32)
-        self._priorities = GrowingArray(folder, "example_priorities", np.uint64)
-        self._sentences = GrowingArray(folder, "example_sentences", np.int64)
-        self._ends = GrowingArray(folder, "example_ends", np.int64)
-        self._sources = GrowingArray(folder, "example_sources", np.int64)
-        self._places = GrowingArray(folder, "example_places", np.int64)
-        self._large = (
-            self._words,
-            self._priorities,
-            self._sentences,
-            self._ends,
-            self._sources,
-            self._places,
-        )
+        self._arrays = GrowingArrays(folder, {f"example_{name}": dtype for name, dtype in _GROWING.items()})
         self._texts = open(folder / _TEXTS, "wb")  # noqa: SIM115 (closed by close)
         self._documents: dict[str, int] = {}
         self._stamps: list[int] = []
@@ -88,22 +97,17 @@ class ExamplesWriter:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for growing in self._large:
-            growing.abandon()
+        self._arrays.__exit__()
         with contextlib.suppress(OSError):
             self._texts.close()
 
-    def add_slice(
-        self,
-        words: Integers,
-        priorities: npt.NDArray[np.uint64],
-        references: Integers,
-        sentences: Sequence[Sentence],
-    ) -> None:
-        """Add the candidates of one slice, and keep the N with the lowest priorities for each word.
-
-        Candidate n is `sentences[references[n]]` for `words[n]`.
-        """
+    def add_slice(self, parts: Sequence[DrawnSentences]) -> None:
+        """Add the candidates of all parts of a slice; keep the N with the lowest priorities for each word."""
+        words = np.concatenate([part.words for part in parts])
+        priorities = np.concatenate([part.priorities for part in parts])
+        sentences = [sentence for part in parts for sentence in part.sentences]
+        shifts = np.cumsum([0, *(len(part.sentences) for part in parts[:-1])])
+        references = np.concatenate([part.references + n for part, n in zip(parts, shifts, strict=True)])
         order = np.lexsort((priorities, words))
         words, priorities, references = words[order], priorities[order], references[order]
         heads = np.concatenate([[True], words[1:] != words[:-1]]) if len(words) else np.zeros(0, dtype=bool)
@@ -112,24 +116,23 @@ class ExamplesWriter:
         words, priorities, references = words[kept], priorities[kept], references[kept]
         used = sorted(np.unique(references).tolist(), key=lambda reference: sentences[reference][:4])
         numbers = np.zeros(len(sentences) + 1, dtype=np.int64)
-        numbers[used] = np.arange(self._sources.length, self._sources.length + len(used))
+        numbers[used] = np.arange(len(used)) + self._arrays["example_sources"].length
         self._write_sentences([sentences[reference] for reference in used])
-        self._words.append(words)
-        self._priorities.append(priorities)
-        self._sentences.append(numbers[references])
-        self._slice_ends.append(self._words.length)
+        self._arrays.append(
+            example_words=words, example_priorities=priorities, example_sentences=numbers[references]
+        )
+        self._slice_ends.append(self._arrays["example_words"].length)
 
     def close(self) -> None:
         """Finish the files."""
-        for growing in self._large:
-            growing.close()
+        self._arrays.close()
         self._texts.close()
         self._write_lines(_DOCUMENTS, [" ".join(name.split()) for name in self._documents])
         if any(self._groups):
             self._write_lines(_GROUPS, self._groups)
         save_array(self._folder, "example_stamps", np.array(self._stamps, dtype=np.int64))
         save_array(self._folder, "example_spans", np.array(self._spans, dtype=np.int64))
-        save_array(self._folder, "slice_examples", np.array(self._slice_ends, dtype=np.int64))
+        save_array(self._folder, _SLICE_ENDS, np.array(self._slice_ends, dtype=np.int64))
 
     def _write_lines(self, name: str, lines: Sequence[str]) -> None:
         text = "".join(f"{line}\n" for line in lines)
@@ -146,9 +149,11 @@ class ExamplesWriter:
             self._texts.write(" ".join(sentence.text.split()).encode("utf-8") + b"\n")
             ends.append(self._texts.tell())
             sources.append(self._documents[sentence.document])
-        self._ends.append(np.array(ends, dtype=np.int64))
-        self._sources.append(np.array(sources, dtype=np.int64))
-        self._places.append(np.array([sentence.place for sentence in sentences], dtype=np.int64))
+        self._arrays.append(
+            example_ends=np.array(ends),
+            example_sources=np.array(sources),
+            example_places=np.array([sentence.place for sentence in sentences]),
+        )
 
 
 @dataclass(frozen=True)
@@ -186,15 +191,9 @@ class ExampleStore:
                 "Count again with --examples 3 to keep up to three for each word and slice.",
             )
         store = ExampleStore(
-            words=load_array(folder, "example_words", "u4"),
-            priorities=load_array(folder, "example_priorities", "u8"),
-            sentences=load_array(folder, "example_sentences", "i8"),
-            ends=load_array(folder, "example_ends", "i8"),
-            sources=load_array(folder, "example_sources", "i8"),
-            places=load_array(folder, "example_places", "i8"),
-            stamps=load_array(folder, "example_stamps", "i8"),
-            spans=load_array(folder, "example_spans", "i8"),
-            slice_examples=load_array(folder, "slice_examples", "i8", in_memory=True),
+            **{name: load_array(folder, f"example_{name}", dtype) for name, dtype in _GROWING.items()},
+            **{name: load_array(folder, f"example_{name}", "i8") for name in _FIXED},
+            slice_examples=load_array(folder, _SLICE_ENDS, "i8", in_memory=True),
             documents=_lines(folder / _DOCUMENTS),
             groups=_lines(folder / _GROUPS) if (folder / _GROUPS).exists() else [],
             text=_mapped(folder / _TEXTS),
@@ -219,6 +218,13 @@ class ExampleStore:
     def rows(self, t: int) -> slice:
         """The rows of slice t in `words`, `priorities` and `sentences`."""
         return slice(int(self.slice_examples[t]), int(self.slice_examples[t + 1]))
+
+    def drawn(self, t: int) -> DrawnSentences:
+        """Read what was drawn for slice t."""
+        rows = self.rows(t)
+        numbers, references = np.unique(self.sentences[rows], return_inverse=True)
+        found = [self.sentence(number) for number in numbers.tolist()]
+        return DrawnSentences(self.words[rows].astype(np.int64), self.priorities[rows], references, found)
 
     def sentence(self, number: int) -> Sentence:
         """Read a sentence."""
@@ -256,26 +262,9 @@ def merge_examples(
         folder: The counts folder to write to.
     """
     with ExamplesWriter(folder, most) as writer:
-        for t in range(slices):
-            writer.add_slice(*_candidates(stores, members, t))
+        for slices_of_stores in entries_by_slice(stores, members, slices):
+            writer.add_slice([store.drawn(t) for store, t in slices_of_stores])
         writer.close()
-
-
-def _candidates(
-    stores: Sequence[ExampleStore], members: Sequence[Integers], t: int
-) -> tuple[Integers, npt.NDArray[np.uint64], Integers, list[Sentence]]:
-    """The candidates of all stores for one slice of the result."""
-    words, drawn, references = [], [], []
-    sentences: list[Sentence] = []
-    for store, places in zip(stores, members, strict=True):
-        for place in np.flatnonzero(places == t):
-            rows = store.rows(int(place))
-            words.append(store.words[rows].astype(np.int64))
-            drawn.append(store.priorities[rows])
-            numbers, inverse = np.unique(store.sentences[rows], return_inverse=True)
-            references.append(inverse + len(sentences))
-            sentences.extend(store.sentence(int(number)) for number in numbers)
-    return np.concatenate(words), np.concatenate(drawn), np.concatenate(references), sentences
 
 
 def _lines(path: Path) -> list[str]:
