@@ -14,7 +14,7 @@ from typing import Any, get_args, get_origin
 import numpy as np
 
 from wordtide.errors import InputError, SettingsError
-from wordtide.system import read_regular_file
+from wordtide.system import read_text_file
 
 _LARGEST_FILE = 1 << 20  # bytes of a TOML file
 
@@ -164,9 +164,10 @@ def read_settings(path: Path, record: type, also: Sequence[str]) -> dict[str, An
         InputError: The file cannot be read, or holds an unknown name.
     """
     try:
-        text = read_regular_file(path, _LARGEST_FILE, "Give --config a TOML file, with lines like: dim = 100")
-        content = tomllib.loads(text.decode("utf-8"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        content = tomllib.loads(
+            read_text_file(path, _LARGEST_FILE, "Give --config a TOML file, with lines like: dim = 100")
+        )
+    except tomllib.TOMLDecodeError as error:
         raise InputError(
             f"{path} cannot be read: {error}", "Write one setting per line, like: dim = 100"
         ) from error

@@ -5,7 +5,7 @@ from itertools import islice
 from os import PathLike
 
 from wordtide.errors import InputError, UnknownWordError
-from wordtide.system import read_regular_file
+from wordtide.system import read_text_file
 
 _LARGEST_FILE = 1 << 30  # bytes of a list of words
 _REMEDY = "Give a UTF-8 file with one word per line."
@@ -94,11 +94,8 @@ def edit_distance(one: str, other: str, reach: int) -> int:
 
 def read_words(path: str | PathLike[str]) -> list[str]:
     """The words of a file with one word per line."""
-    try:
-        text = read_regular_file(path, _LARGEST_FILE, _REMEDY).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} cannot be read: {error}.", _REMEDY) from error
-    words = [word for line in text.split("\n") if (word := line.strip())]
+    lines = read_text_file(path, _LARGEST_FILE, _REMEDY).split("\n")
+    words = [word for line in lines if (word := line.strip())]
     if not words:
         raise InputError(f"{path} holds no words.", _REMEDY)
     return words

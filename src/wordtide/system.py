@@ -127,8 +127,8 @@ def interrupts_deferred() -> Iterator[None]:
                 signal.raise_signal(number)
 
 
-def read_regular_file(path: str | os.PathLike[str], largest: int, remedy: str) -> bytes:
-    """Read a whole file that a user names. Devices and pipes, which may never end, are refused.
+def read_text_file(path: str | os.PathLike[str], largest: int, remedy: str) -> str:
+    """Read a text file (UTF-8) that a user names. Devices and pipes, which may never end, are refused.
 
     Args:
         path: The file.
@@ -136,7 +136,7 @@ def read_regular_file(path: str | os.PathLike[str], largest: int, remedy: str) -
         remedy: What the errors advise.
 
     Raises:
-        InputError: It does not exist, is not a regular file, is too large, or cannot be read.
+        InputError: It does not exist, is not a regular file, is too large, or is not text.
     """
     try:
         facts = Path(path).stat()
@@ -146,9 +146,12 @@ def read_regular_file(path: str | os.PathLike[str], largest: int, remedy: str) -
         if facts.st_size > largest:
             raise InputError(f"{path} is too large: {facts.st_size:,} bytes, at most {largest:,}.", remedy)
         with open(path, "rb") as file:
-            return file.read(largest)
+            return file.read(largest).decode("utf-8-sig")
     except FileNotFoundError:
         raise InputError(f"{path} does not exist.", remedy) from None
+    except UnicodeDecodeError as error:
+        problem = f"{path} cannot be read: it is not a text file in UTF-8 ({error})."
+        raise InputError(problem, remedy) from error
     except (OSError, ValueError) as error:
         raise InputError(
             f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.", remedy

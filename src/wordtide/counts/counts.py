@@ -23,7 +23,7 @@ from wordtide.dates import format_date
 from wordtide.errors import FolderError, SettingsError
 from wordtide.spelling import counted, number_of
 from wordtide.storage.arrays import load_array, save_array
-from wordtide.storage.cells import read_lines, spelled_out
+from wordtide.storage.cells import read_lines, spelled_out, write_lines
 from wordtide.storage.folders import check_not_input, new_folder, real_target
 from wordtide.storage.header import read_as_one, read_header, verify, write_header
 from wordtide.timeline import INTEGER_FIELDS, Slices
@@ -313,11 +313,8 @@ def write_facts(folder: Path, counts: Counts) -> None:
     """Write the files of a counts folder except the large arrays, the header last."""
     for name in INTEGER_FIELDS:
         save_array(folder, f"slice_{name}", np.asarray(getattr(counts.slices, name), dtype=np.int64))
-    (folder / "labels.txt").write_text(
-        "".join(f"{_one_line(label)}\n" for label in counts.slices.labels), encoding="utf-8", newline="\n"
-    )
-    words = "".join(f"{word}\n" for word in counts.words)
-    (folder / "words.txt").write_text(words, encoding="utf-8", newline="\n")
+    write_lines(folder / "labels.txt", map(_one_line, counts.slices.labels))
+    write_lines(folder / "words.txt", counts.words)
     content = {
         "settings": counts.settings.as_json(),
         "window": counts.window,

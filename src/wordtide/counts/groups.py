@@ -16,7 +16,7 @@ from wordtide.counts.count_arrays import CountArrays, join_arrays
 from wordtide.counts.settings import Summary
 from wordtide.errors import FolderError, InputError
 from wordtide.storage.arrays import load_array, save_array
-from wordtide.storage.cells import read_lines
+from wordtide.storage.cells import read_lines, write_lines
 from wordtide.timeline import DatedSlices, Slices
 from wordtide.types import Integers
 
@@ -174,7 +174,7 @@ def open_groups(whole: CountsType, folder: Path) -> "GroupCounts[CountsType]":
 
 def write_group_facts(folder: Path, groups: Mapping[str, CountsLike]) -> None:
     """Write the names of groups and the numbers of their slices beside their arrays."""
-    (folder / _NAMES).write_text("".join(f"{name}\n" for name in groups), encoding="utf-8", newline="\n")
+    write_lines(folder / _NAMES, groups)
     for name in OWN_FIELDS:
         values = np.concatenate([getattr(group.slices, name) for group in groups.values()])
         save_array(folder, f"slice_{name}", values)

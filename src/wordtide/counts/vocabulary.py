@@ -14,7 +14,7 @@ from wordtide.counts.count_arrays import CountArrays, join_arrays
 from wordtide.counts.counts import Counts
 from wordtide.errors import InputError
 from wordtide.storage.cells import is_plain
-from wordtide.system import read_regular_file
+from wordtide.system import read_text_file
 from wordtide.types import Floats, Integers
 
 _LARGEST_FILE: Final = 1 << 32
@@ -68,7 +68,7 @@ def numbering_of(lexicon: Lexicon, vocabulary: Sequence[str]) -> npt.NDArray[np.
 
 def read_stop_words(path: Path) -> tuple[str, ...]:
     """Read stop words: a file with one word per line, in any order and case, with comments after #."""
-    lines = (line.partition("#")[0].strip().lower() for line in _read_lines(path))
+    lines = (line.partition("#")[0].strip().lower() for line in _lines_of(path))
     return tuple(sorted({unicodedata.normalize("NFC", line) for line in lines if line}))
 
 
@@ -77,7 +77,7 @@ def read_vocabulary(path: Path) -> list[str]:
     file = path / "words.txt" if path.is_dir() else path
     words: list[str] = []
     seen: dict[str, int] = {}
-    for number, line in enumerate(_read_lines(file), 1):
+    for number, line in enumerate(_lines_of(file), 1):
         word = line.strip()
         if not word:
             continue
@@ -99,12 +99,8 @@ def read_vocabulary(path: Path) -> list[str]:
     return words
 
 
-def _read_lines(file: Path) -> list[str]:
-    try:
-        text = read_regular_file(file, _LARGEST_FILE, _REMEDY).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{file} cannot be read: {error}", _REMEDY) from error
-    return text.split("\n")
+def _lines_of(file: Path) -> list[str]:
+    return read_text_file(file, _LARGEST_FILE, _REMEDY).split("\n")
 
 
 def renumber(counts: Counts, words: Sequence[str]) -> Counts:

@@ -27,7 +27,7 @@ from wordtide.figures.labels import end_labels
 from wordtide.figures.style import WIDTH, NotebookFigure, method_style, shown, styled
 from wordtide.spelling import counted
 from wordtide.storage.cells import text_of_cell
-from wordtide.system import read_regular_file
+from wordtide.system import read_text_file
 from wordtide.timeline import Time
 from wordtide.types import Floats, Integers
 
@@ -240,13 +240,8 @@ def read_scores(path: str | PathLike[str]) -> dict[str, Any]:
         InputError: The file cannot be read, or a row is invalid.
     """
     file = Path(path)
-    try:
-        text = read_regular_file(file, _LARGEST_FILE, _REMEDY).decode("utf-8-sig")
-        rows = list(_score_rows(file, io.StringIO(text, newline="")))
-    except UnicodeDecodeError:
-        raise InputError(
-            f"{file} is not a text file in UTF-8.", "Give the scores as a CSV file in UTF-8."
-        ) from None
+    text = read_text_file(file, _LARGEST_FILE, _REMEDY)
+    rows = list(_score_rows(file, io.StringIO(text, newline="")))
     if not rows:
         raise InputError(f"{file} has no row of scores.", _REMEDY)
     methods, times, likelihoods, pairs = zip(*rows, strict=True)

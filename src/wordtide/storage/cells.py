@@ -53,6 +53,11 @@ def read_lines(path: Path, largest: int, remedy: str) -> list[str]:
     return text.split("\n")[:-1]
 
 
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write lines that `read_lines` can read."""
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
+
+
 def text_cell(text: str) -> str:
     """A text as a cell, with an apostrophe before what a spreadsheet would evaluate.
 

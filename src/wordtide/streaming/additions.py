@@ -16,6 +16,7 @@ from wordtide.counts.vocabulary import renumber, select_slices
 from wordtide.embeddings.posterior import Fitted
 from wordtide.errors import InputError, NothingToCountError, SettingsError
 from wordtide.progress import Observer
+from wordtide.storage.cells import write_lines
 from wordtide.storage.header import kind_of
 from wordtide.streaming.settings import GrowthSettings
 from wordtide.timeline import SliceLength, float_year
@@ -81,9 +82,7 @@ def count_for_update(
     if not grow:
         with tempfile.TemporaryDirectory(prefix="wordtide-") as folder:
             vocabulary = Path(folder) / "words.txt"
-            vocabulary.write_text(
-                "".join(f"{word}\n" for word in fitted.words), encoding="utf-8", newline="\n"
-            )
+            write_lines(vocabulary, fitted.words)
             return count(source, **{**chosen, "vocabulary": str(vocabulary)})
     if chosen["close_gaps"]:
         raise SettingsError(

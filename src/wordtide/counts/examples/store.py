@@ -18,6 +18,7 @@ import numpy.typing as npt
 from wordtide.counts.count_arrays import entries_by_slice
 from wordtide.errors import FolderError, InputError
 from wordtide.storage.arrays import GrowingArrays, load_array, save_array
+from wordtide.storage.cells import write_lines
 from wordtide.types import Bytes, Integers
 
 #: Longer sentences (in bytes) are texts without full stops, and are not kept.
@@ -127,16 +128,12 @@ class ExamplesWriter:
         """Finish the files."""
         self._arrays.close()
         self._texts.close()
-        self._write_lines(_DOCUMENTS, [" ".join(name.split()) for name in self._documents])
+        write_lines(self._folder / _DOCUMENTS, (" ".join(name.split()) for name in self._documents))
         if any(self._groups):
-            self._write_lines(_GROUPS, self._groups)
+            write_lines(self._folder / _GROUPS, self._groups)
         save_array(self._folder, "example_stamps", np.array(self._stamps, dtype=np.int64))
         save_array(self._folder, "example_spans", np.array(self._spans, dtype=np.int64))
         save_array(self._folder, _SLICE_ENDS, np.array(self._slice_ends, dtype=np.int64))
-
-    def _write_lines(self, name: str, lines: Sequence[str]) -> None:
-        text = "".join(f"{line}\n" for line in lines)
-        (self._folder / name).write_text(text, encoding="utf-8", errors="replace", newline="\n")
 
     def _write_sentences(self, sentences: Sequence[Sentence]) -> None:
         ends, sources = [], []

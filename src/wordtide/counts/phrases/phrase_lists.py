@@ -14,7 +14,7 @@ from wordtide.counts.settings import CountSettings
 from wordtide.errors import InputError, SettingsError
 from wordtide.storage.cells import is_plain
 from wordtide.storage.header import HEADER, kind_of, read_json
-from wordtide.system import read_regular_file
+from wordtide.system import read_text_file
 
 _LARGEST_FILE = 1 << 28
 _FOLDERS = {"counts": "settings", "model": "counts"}  # the entry of the header with the settings
@@ -67,11 +67,7 @@ def read_phrases(path: Path, rule: TokenRule) -> tuple[str, ...]:
     """Read a file with one phrase per line, or take the phrases of a counts folder."""
     if path.is_dir():
         return phrases_of_folder(path)
-    try:
-        text = read_regular_file(path, _LARGEST_FILE, _REMEDY).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} cannot be read: {error}.", _REMEDY) from error
-    lines = text.split("\n")
+    lines = read_text_file(path, _LARGEST_FILE, _REMEDY).split("\n")
     phrases = parse_phrases(lines, [f"{path}, line {number}" for number in range(1, len(lines) + 1)], rule)
     if not phrases:
         raise InputError(f"{path} holds no phrases.", _REMEDY)
