@@ -3,6 +3,7 @@
 This module finds the parts of a date; `dates` turns them into a stamp and a span.
 """
 
+import calendar
 import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
@@ -210,8 +211,4 @@ def _exists(parts: DateParts) -> bool:
         return False
     if parts.day is None or parts.month is None:
         return parts.day is None
-    leap = parts.year % 4 == 0 and (parts.year % 100 != 0 or parts.year % 400 == 0)
-    days = (
-        29 if parts.month == 2 and leap else (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)[parts.month - 1]
-    )
-    return 1 <= parts.day <= days
+    return 1 <= parts.day <= calendar.monthrange(parts.year, parts.month)[1]

@@ -1,7 +1,7 @@
 """Parquet files, data frames (pandas, polars, Arrow) and iterables of (date, text)."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -141,20 +141,13 @@ def cut_row_groups(file: SourceFile, step: int) -> list[Portion]:
 @contextmanager
 def _open_parquet(file: SourceFile, as_dictionaries: Sequence[str] = ()) -> Iterator[pq.ParquetFile]:
     """Open a file; equal texts of the columns named here are held once."""
-    wanted = list(as_dictionaries)
-    if is_url(file.opened_at):
-        with (
-            open_seekable(file.opened_at) as remote,
-            _explained_parquet_errors(file.shown),
-            pq.ParquetFile(remote, read_dictionary=wanted) as table,
-        ):
-            yield table
-    else:
-        with (
-            _explained_parquet_errors(file.shown),
-            pq.ParquetFile(file.opened_at, read_dictionary=wanted) as table,
-        ):
-            yield table
+    place = file.opened_at
+    with (
+        open_seekable(place) if is_url(place) else nullcontext(place) as opened,
+        _explained_parquet_errors(file.shown),
+        pq.ParquetFile(opened, read_dictionary=list(as_dictionaries)) as table,
+    ):
+        yield table
 
 
 @contextmanager

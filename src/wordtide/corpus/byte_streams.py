@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import IO, Any, Final, cast
+from typing import Any, Final, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -119,21 +119,25 @@ def check_expansion(shown: str, compressed: int, length: int, limit: int) -> Non
         )
 
 
-class CheckedExpansion(io.RawIOBase):
+class Readable(Protocol):
+    """A stream of bytes."""
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Read the next bytes, or all if no number is given."""
+
+
+class CheckedExpansion:
     """A decompressed stream whose expansion is checked as it is read.
 
     `compressed` returns the number of compressed bytes read so far.
     """
 
-    def __init__(self, stream: IO[bytes], compressed: Callable[[], int], limit: int, shown: str) -> None:
+    def __init__(self, stream: Readable, compressed: Callable[[], int], limit: int, shown: str) -> None:
         self._stream = stream
         self._compressed = compressed
         self._limit = limit
         self._shown = shown
         self._length = 0
-
-    def readable(self) -> bool:
-        return True
 
     def read(self, size: int = -1, /) -> bytes:
         """Read the next bytes, or all if no number is given, and check the expansion piece by piece."""
@@ -182,7 +186,7 @@ class CountedBytes(io.RawIOBase):
 
 
 @contextmanager
-def open_bytes(file: SourceFile, progress: Progress = no_progress) -> Iterator[IO[bytes]]:
+def open_bytes(file: SourceFile, progress: Progress = no_progress) -> Iterator[Readable]:
     """Open the decompressed bytes of a file. The first bytes, not the name, show the compression."""
     portion = file.portion
     length = portion.stop - portion.start if portion else None
@@ -193,10 +197,8 @@ def open_bytes(file: SourceFile, progress: Progress = no_progress) -> Iterator[I
         io.BufferedReader(counted, 1 << 20) as buffered,
     ):
 
-        def checked(inflated: Any) -> IO[bytes]:
-            return cast(
-                IO[bytes], CheckedExpansion(inflated, lambda: counted.total, file.max_expansion, file.shown)
-            )
+        def checked(inflated: Any) -> Readable:
+            return CheckedExpansion(inflated, lambda: counted.total, file.max_expansion, file.shown)
 
         start = buffered.peek(4)[:4] if portion is None else b""
         if start.startswith(_GZIP):
@@ -206,7 +208,7 @@ def open_bytes(file: SourceFile, progress: Progress = no_progress) -> Iterator[I
             with pa.CompressedInputStream(pa.PythonFile(buffered, mode="r"), "zstd") as inflated:
                 yield checked(inflated)
         else:
-            yield cast(IO[bytes], buffered)
+            yield buffered
 
 
 def is_compressed(file: SourceFile) -> bool:
@@ -267,7 +269,7 @@ def explained_read_errors(path: str) -> Iterator[None]:
         raise InputError(f"{path} cannot be read: {error}", "Check the file and the disk.") from error
 
 
-def line_blocks(stream: IO[bytes], file: SourceFile) -> Iterator[tuple[int, bytes]]:
+def line_blocks(stream: Readable, file: SourceFile) -> Iterator[tuple[int, bytes]]:
     """Read blocks of whole lines, each with the number of its first line in the file (from 1)."""
     line = file.first
     carried: list[bytes] = []

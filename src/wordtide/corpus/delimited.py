@@ -7,16 +7,17 @@ neighbors; Arrow extracts the fields of the good ones.
 import codecs
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import IO, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pv
 
 from wordtide.compiled import kernel
-from wordtide.corpus.byte_streams import BLOCK_BYTES, Progress, SourceFile
+from wordtide.corpus.byte_streams import BLOCK_BYTES, Progress, Readable, SourceFile
 from wordtide.corpus.columns import Fields
 from wordtide.corpus.documents import (
+    ENCODING_REMEDY,
     BadRows,
     Batch,
     Block,
@@ -141,7 +142,7 @@ def find_borders(file: SourceFile, step: int) -> tuple[tuple[str, ...], list[tup
     return tuple(header), borders
 
 
-def _record_blocks(stream: IO[bytes], origin: Origin, delimiter: str, line: int) -> Iterator[Records]:
+def _record_blocks(stream: Readable, origin: Origin, delimiter: str, line: int) -> Iterator[Records]:
     """Read blocks of at least one whole record; the first begins on the given line."""
     rest = stream.read(len(codecs.BOM_UTF8))
     start = 0
@@ -248,8 +249,7 @@ def _header(records: Records, origin: Origin, delimiter: str) -> list[str]:
     try:
         row.decode("utf-8")
     except UnicodeDecodeError as error:
-        remedy = "Name the file's encoding if it is not UTF-8: --encoding cp1252, for instance."
-        raise InputError(f"{place}: the header is not valid UTF-8.", remedy) from error
+        raise InputError(f"{place}: the header is not valid UTF-8.", ENCODING_REMEDY) from error
     width = int(records.fields[0])
     if width == _STRAY_QUOTE:
         raise InputError(f"{place}: a quote in the header is not closed.", _QUOTE_REMEDY)

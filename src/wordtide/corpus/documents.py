@@ -23,6 +23,7 @@ from wordtide.dates import ParsedDate, parse_date
 from wordtide.errors import InputError
 from wordtide.types import Bytes, Flags, Integers
 
+ENCODING_REMEDY = "Name the file's encoding if it is not UTF-8: --encoding cp1252, for instance."
 _DATE_REMEDY = (
     "Give the field's name with --date-field, or its pattern with --date-format (for instance '%d/%m/%Y')."
 )

@@ -6,13 +6,12 @@ charset-normalizer distinguishes the others by a sample around the first byte th
 """
 
 import codecs
-import io
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, Final, NamedTuple, cast
+from typing import Final, NamedTuple
 
-from wordtide.corpus.byte_streams import Progress, SourceFile, no_progress, open_bytes
+from wordtide.corpus.byte_streams import Progress, Readable, SourceFile, no_progress, open_bytes
 from wordtide.errors import InputError
 
 UTF_8: Final = "utf-8"
@@ -39,7 +38,7 @@ _CHAOS, _COHERENCE = 0.05, 0.1  # differences in charset-normalizer's scores tha
 class TextStream(NamedTuple):
     """The bytes of a file in UTF-8, its original encoding, and its first bytes in UTF-8."""
 
-    stream: IO[bytes]
+    stream: Readable
     encoding: str
     head: bytes
 
@@ -151,20 +150,21 @@ def open_text(file: SourceFile, progress: Progress = no_progress) -> Iterator[Te
     with open_bytes(file, progress) as stream:
         if file.portion is not None:
             encoding = codecs.lookup(file.encoding or UTF_8).name
-            converted = _ConvertedStream(b"", stream, encoding, file.shown) if encoding != UTF_8 else stream
-            yield TextStream(cast(IO[bytes], converted), encoding, b"")
+            converted = _ConvertedStream(stream, encoding, file.shown) if encoding != UTF_8 else stream
+            yield TextStream(converted, encoding, b"")
             return
         head = read_head(stream)
+        whole = _PrefixedStream(head, stream)
         encoding = file.encoding or detect_encoding(head, len(head) < HEAD_BYTES) or UTF_8
         if codecs.lookup(encoding).name == UTF_8:
-            yield TextStream(cast(IO[bytes], _PrefixedStream(head, stream)), UTF_8, head)
+            yield TextStream(whole, UTF_8, head)
             return
-        converted = _ConvertedStream(head, stream, encoding, file.shown)
-        start = read_head(cast(IO[bytes], converted))
-        yield TextStream(cast(IO[bytes], _PrefixedStream(start, cast(IO[bytes], converted))), encoding, start)
+        converted = _ConvertedStream(whole, encoding, file.shown)
+        start = read_head(converted)
+        yield TextStream(_PrefixedStream(start, converted), encoding, start)
 
 
-def read_head(stream: IO[bytes]) -> bytes:
+def read_head(stream: Readable) -> bytes:
     """Read the first `HEAD_BYTES`, fewer only if the file is shorter."""
     head = b""
     while len(head) < HEAD_BYTES and (piece := stream.read(HEAD_BYTES - len(head))):
@@ -172,15 +172,12 @@ def read_head(stream: IO[bytes]) -> bytes:
     return head
 
 
-class _PrefixedStream(io.RawIOBase):
+class _PrefixedStream:
     """A stream whose first bytes were read already."""
 
-    def __init__(self, head: bytes, stream: IO[bytes]) -> None:
+    def __init__(self, head: bytes, stream: Readable) -> None:
         self._head = head
         self._stream = stream
-
-    def readable(self) -> bool:
-        return True
 
     def read(self, size: int = -1, /) -> bytes:
         """Read the next bytes, or all if no number is given."""
@@ -193,20 +190,17 @@ class _PrefixedStream(io.RawIOBase):
         return start + self._stream.read(size - len(start) if size >= 0 else -1)
 
 
-class _ConvertedStream(io.RawIOBase):
+class _ConvertedStream:
     """A stream of text converted to UTF-8."""
 
-    def __init__(self, head: bytes, stream: IO[bytes], encoding: str, shown: str) -> None:
-        self._stream = _PrefixedStream(head, stream)
+    def __init__(self, stream: Readable, encoding: str, shown: str) -> None:
+        self._stream = stream
         self._decoder = codecs.getincrementaldecoder(encoding)()
         self._encoding = encoding
         self._shown = shown
         self._read = 0
         self._waiting = b""
         self._is_over = False
-
-    def readable(self) -> bool:
-        return True
 
     def read(self, size: int = -1, /) -> bytes:
         """Read the next bytes, or all if no number is given."""

@@ -5,21 +5,21 @@ the fast path never decides what is accepted.
 """
 
 import codecs
-import io
 import json
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import IO, Any, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.json as pj
 
 from wordtide.compiled import integer, kernel
-from wordtide.corpus.byte_streams import Progress, SourceFile, line_blocks
+from wordtide.corpus.byte_streams import Progress, Readable, SourceFile, line_blocks
 from wordtide.corpus.columns import Fields
 from wordtide.corpus.documents import (
+    ENCODING_REMEDY,
     BadRows,
     Batch,
     Block,
@@ -70,7 +70,7 @@ def _origin(file: SourceFile, in_array: bool) -> Origin:
 
 
 def _blocks(text: TextStream, file: SourceFile) -> Iterator[tuple[int, bytes]]:
-    stream = cast(IO[bytes], _ArrayItems(text.stream, file)) if is_array(text.head) else text.stream
+    stream = _ArrayItems(text.stream, file) if is_array(text.head) else text.stream
     for line, block in line_blocks(stream, file):
         yield line, block.removeprefix(codecs.BOM_UTF8) if line == 1 else block
 
@@ -88,16 +88,13 @@ def is_array(head: bytes) -> bool:
     return not rest.strip()  # a row that is an array, among others
 
 
-class _ArrayItems(io.RawIOBase):
+class _ArrayItems:
     """The items of a JSON array as lines, read piece by piece: memory does not grow with the array."""
 
-    def __init__(self, stream: IO[bytes], file: SourceFile) -> None:
+    def __init__(self, stream: Readable, file: SourceFile) -> None:
         self._stream = stream
         self._shown = file.shown
         self._state = np.zeros(4, dtype=np.int64)
-
-    def readable(self) -> bool:
-        return True
 
     def read(self, size: int = -1, /) -> bytes:
         """Read the next lines."""
@@ -278,8 +275,8 @@ def _object_on(line: bytes, place: str, bad: BadRows) -> dict[str, Any] | None:
     try:
         row = json.loads(line.decode("utf-8"))
     except UnicodeDecodeError as error:
-        remedy = "Name the file's encoding if it is not UTF-8: --encoding cp1252, for instance."
-        bad.report(place, "not UTF-8", f"byte {error.start + 1} of the line is not valid UTF-8.", remedy)
+        detail = f"byte {error.start + 1} of the line is not valid UTF-8."
+        bad.report(place, "not UTF-8", detail, ENCODING_REMEDY)
         return None
     except (ValueError, RecursionError) as error:
         bad.report(place, "not JSON", f"the line is not valid JSON ({error}).", "Fix the line.")

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from wordtide.compiled import kernel
 from wordtide.corpus.columns import text_buffers
-from wordtide.corpus.documents import BadRows, Batch
+from wordtide.corpus.documents import ENCODING_REMEDY, BadRows, Batch
 from wordtide.corpus.findings import SCRIPTS
 from wordtide.corpus.tokens.unicode import TABLE_SIZE, character_tables, decode
 from wordtide.types import Bytes, Flags, Integers
@@ -152,9 +152,4 @@ def _report_bad_encoding(batch: Batch, document: int, text: bytes, bad: BadRows)
         line = text.count(b"\n", 0, start) + 1
         place = f"{place}, line {line}"
     detail = f"byte {start + 1} of the text (0x{text[start]:02x}) is not valid UTF-8."
-    bad.report(
-        place,
-        "not UTF-8",
-        detail,
-        "Name the file's encoding if it is not UTF-8: --encoding cp1252, for instance.",
-    )
+    bad.report(place, "not UTF-8", detail, ENCODING_REMEDY)

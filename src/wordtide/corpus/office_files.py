@@ -19,13 +19,7 @@ from xml.parsers import expat
 
 from wordtide.corpus.byte_streams import Progress, SourceFile, check_expansion, open_bytes
 from wordtide.corpus.columns import Fields
-from wordtide.corpus.documents import (
-    BadRows,
-    Batch,
-    Block,
-    Origin,
-    RowCollector,
-)
+from wordtide.corpus.documents import BadRows, Batch, Block, Origin, RowCollector
 from wordtide.corpus.encodings import check_encoding, detect_encoding
 from wordtide.errors import InputError
 

@@ -134,18 +134,17 @@ def _read_text(file: SourceFile, progress: Progress, bad: BadRows) -> bytes | No
 
 def _report_undated(path: str, date_format: str | None, bad: BadRows) -> None:
     if date_format is None:
+        reason, detail = "date missing", "there is no date in the file's name."
         remedy = (
             "Name the file like 1862-12-01_lincoln.txt or 1862.txt, "
             "or give the pattern of its name with --date-format."
         )
-        bad.report(path, "date missing", "there is no date in the file's name.", remedy)
     else:
+        reason, detail = (
+            "date not understood",
+            f"the file's name does not fit the date format {date_format!r}.",
+        )
         remedy = (
             "The whole name of the file without its ending, or of a folder above it must fit --date-format."
         )
-        bad.report(
-            path,
-            "date not understood",
-            f"the file's name does not fit the date format {date_format!r}.",
-            remedy,
-        )
+    bad.report(path, reason, detail, remedy)

@@ -101,13 +101,8 @@ class CountSettings:
             if isinstance(words, tuple) and not all(isinstance(word, str) for word in words):
                 option = f"--{name.replace('_', '-')}"
                 raise SettingsError(f"{option} holds something other than words.", "Give a list of words.")
-        for name in (
-            "vocabulary",
-            "stop_words",
-            "phrases",
-            "since",
-            "until",
-        ):  # in Python one may give a path, or a year as a number
+        # in Python one may give a path, or a year as a number
+        for name in ("vocabulary", "stop_words", "phrases", "since", "until"):
             value = getattr(self, name)
             if isinstance(value, (os.PathLike, int)) and not isinstance(value, bool):
                 object.__setattr__(self, name, str(value))
@@ -156,6 +151,8 @@ class CountSettings:
                     f"--delimiter={self.delimiter!r} is not one character.", "Give tab, or one like ';'."
                 )
             object.__setattr__(self, "delimiter", character)
+        if self.tokenizer and self.pretokenized:
+            raise SettingsError("A tokenizer cannot be combined with --pretokenized.", "Choose one.")
         if self.drop is not None:
             from wordtide.corpus.normalization import check_pattern  # loads Arrow
 

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Final, Generic, TypeVar
 
@@ -82,14 +82,7 @@ class PairRule:
 
 def token_rule(settings: CountSettings) -> TokenRule:
     """The token rule of texts."""
-    return TokenRule(
-        settings.numbers,
-        settings.urls,
-        settings.user_names,
-        settings.hyphens,
-        settings.tokenizer,
-        settings.pretokenized,
-    )
+    return TokenRule(**{field.name: getattr(settings, field.name) for field in fields(TokenRule)})
 
 
 def fields_of(settings: CountSettings) -> Fields:

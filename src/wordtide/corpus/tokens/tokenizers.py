@@ -183,7 +183,10 @@ def _cleaned(word: str) -> str:
 
 @dataclass(frozen=True)
 class TokenRule:
-    """Options of the token rule. `tokenizer` ("module:function") and `pretokenized` replace the rule."""
+    """Options of the token rule; `CountSettings` checks them.
+
+    `tokenizer` ("module:function") and `pretokenized` replace the rule.
+    """
 
     numbers: str = "skip"
     urls: str = "skip"
@@ -191,18 +194,6 @@ class TokenRule:
     hyphens: str = "keep"
     tokenizer: str | None = None
     pretokenized: bool = False
-
-    def __post_init__(self) -> None:
-        for option in ("numbers", "urls", "user_names"):
-            if getattr(self, option) not in TREATMENTS:
-                raise SettingsError(
-                    f"{getattr(self, option)!r} is not a treatment of {option.replace('_', ' ')}.",
-                    f"Use one of: {', '.join(TREATMENTS)}.",
-                )
-        if self.hyphens not in ("keep", "split"):
-            raise SettingsError(f"{self.hyphens!r} is not a treatment of hyphens.", "Use keep or split.")
-        if self.tokenizer and self.pretokenized:
-            raise SettingsError("A tokenizer cannot be combined with --pretokenized.", "Choose one.")
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,7 @@ from wordtide.types import Integers
 
 _COLUMNS = ("ids", "sizes", "ends", "years", "matches")
 _YEARS = "year_totals"
+_OF_TEXTS = "texts_"  # before the names of columns with sentences
 _NO_WORDS = KeySums(np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.int64))
 
 
@@ -161,35 +162,19 @@ def _flattened(segment: Segment) -> Part:
     """A segment as columns."""
     part: dict[str, Any] = {"ids": segment.ids, "starts": segment.starts, "labels": segment.entries.labels}
     part |= {name: getattr(segment.entries, name) for name in INTEGER_FIELDS}
-    texts = segment.texts
-    if texts is not None:
-        part |= {
-            "sentence_starts": segment.sentence_starts,
-            "sentence_spans": texts.spans,
-            "sentence_documents": texts.documents,
-            "sentence_places": texts.places,
-            "text": texts.text,
-            "names": texts.names,
-            "stamps": texts.stamps,
-            "date_spans": texts.date_spans,
-        }
+    if segment.texts is not None:
+        part["sentence_starts"] = segment.sentence_starts
+        part |= {f"{_OF_TEXTS}{name}": values for name, values in vars(segment.texts).items()}
     return part
 
 
 def _restored(part: dict[str, Any]) -> Segment:
     entries = Slices(**{name: part[name] for name in INTEGER_FIELDS}, labels=part["labels"])
-    if "text" not in part:
-        return Segment(part["ids"], part["starts"], entries, 0)
-    texts = SentenceTexts(
-        part["sentence_spans"],
-        part["sentence_documents"],
-        part["sentence_places"],
-        part["text"],
-        part["names"],
-        part["stamps"],
-        part["date_spans"],
-    )
-    return Segment(part["ids"], part["starts"], entries, 0, texts, part["sentence_starts"])
+    of_texts = {
+        name.removeprefix(_OF_TEXTS): values for name, values in part.items() if name.startswith(_OF_TEXTS)
+    }
+    texts = SentenceTexts(**of_texts) if of_texts else None
+    return Segment(part["ids"], part["starts"], entries, 0, texts, part.get("sentence_starts"))
 
 
 def _entries(parts: Sequence[dict[str, Any]]) -> Slices:
