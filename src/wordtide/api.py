@@ -250,10 +250,12 @@ class DynamicEmbeddings(Embeddings):
             The model itself.
         """
         from wordtide.streaming import update as updating
+        from wordtide.streaming.settings import GrowthSettings
 
-        growing = {"grow": grow, "grow_min_count": grow_min_count}
-        found = updating.update(self.fitted, self.path, source, threads=threads, **growing, **counting)
-        self._become(found[0])
+        growth = GrowthSettings(grow, grow_min_count)
+        self._become(
+            updating.update(self.fitted, self.path, source, growth=growth, threads=threads, **counting)
+        )
         return self
 
     partial_fit = update

@@ -14,6 +14,7 @@ from wordtide.embeddings.folder import read_model
 from wordtide.errors import FolderError, InputError, OutputError, SettingsError
 from wordtide.storage.locks import changing
 from wordtide.streaming.additions import count_for_update
+from wordtide.streaming.settings import GrowthSettings
 from wordtide.streaming.update import update_in_memory, update_model
 
 STEMS = ("river", "mill", "road", "king", "law", "steam", "gold", "war")
@@ -144,7 +145,7 @@ def test_a_model_with_too_many_slices_for_files_stays_in_one_file(fitted, counte
 def test_a_reduced_rate_is_kept(fitted, counted, tmp_path):
     model = read_model(fitted(tmp_path / "part", 4))
     slow = replace(model, filter={"pace": 0.5, "precision": "float32"})
-    updated, _ = update_in_memory(slow, counted(YEARS[4:]), threads=1)
+    updated = update_in_memory(slow, counted(YEARS[4:]), GrowthSettings(), 1)
     assert next(row["rate"] for row in updated.curve if row["slice"] == 4) == 0.5 * model.settings["rate"]
     assert updated.filter["pace"] == 0.5
 
@@ -155,7 +156,7 @@ def test_a_reduced_rate_is_kept(fitted, counted, tmp_path):
 def test_an_impossible_state_of_the_filter_is_rejected(fitted, counted, tmp_path, filter):
     damaged = replace(read_model(fitted(tmp_path / "part", 4)), filter=filter)
     with pytest.raises(FolderError, match="damaged"):
-        update_in_memory(damaged, counted(YEARS[4:]), threads=1)
+        update_in_memory(damaged, counted(YEARS[4:]), GrowthSettings(), 1)
 
 
 def test_files_of_old_slices_are_hard_links(model, counted):
@@ -210,7 +211,7 @@ def test_an_admitted_word_equals_one_that_had_never_occurred(counted, tmp_path):
     update_model(tmp_path / "always", counted(new, [*WORDS, *NEW]), threads=1)
     wordtide.fit(counted(old), output=tmp_path / "grown", **NATURAL)
     report = update_model(
-        tmp_path / "grown", counted(new, [*NEW, *WORDS]), grow=5, grow_min_count=2, threads=1
+        tmp_path / "grown", counted(new, [*NEW, *WORDS]), growth=GrowthSettings(5, 2), threads=1
     )
     assert report.admitted == NEW
     always, grown = (wordtide.load(tmp_path / name, check=True) for name in ("always", "grown"))
@@ -227,7 +228,7 @@ def test_an_admitted_word_equals_one_that_had_never_occurred(counted, tmp_path):
 )
 def test_the_most_frequent_new_words_are_admitted_if_frequent_enough(model, counted, grow, least, admitted):
     report = update_model(
-        model, counted(YEARS[4:], [*WORDS, *NEW[::-1]]), grow=grow, grow_min_count=least, threads=1
+        model, counted(YEARS[4:], [*WORDS, *NEW[::-1]]), growth=GrowthSettings(grow, least), threads=1
     )
     assert report.admitted == admitted
     assert list(wordtide.load(model).arrivals) == report.admitted
@@ -235,13 +236,13 @@ def test_the_most_frequent_new_words_are_admitted_if_frequent_enough(model, coun
 
 def test_a_word_arrives_at_the_first_slice_in_which_it_occurs(fitted, counted, tmp_path):
     part = fitted(tmp_path / "part", 1)
-    update_model(part, counted(YEARS[1:], [*WORDS, *NEW]), grow=9, grow_min_count=1, threads=1)
+    update_model(part, counted(YEARS[1:], [*WORDS, *NEW]), growth=GrowthSettings(9, 1), threads=1)
     assert wordtide.load(part).arrivals == dict.fromkeys(NEW, "1911")
 
 
 def test_a_model_with_admitted_words_can_be_updated_again(model, counted):
-    update_model(model, counted(YEARS[4:5], [*WORDS, "radio"]), grow=1, grow_min_count=1, threads=1)
-    update_model(model, counted(YEARS[5:], [*WORDS, *NEW]), grow=1, grow_min_count=1, threads=1)
+    update_model(model, counted(YEARS[4:5], [*WORDS, "radio"]), growth=GrowthSettings(1, 1), threads=1)
+    update_model(model, counted(YEARS[5:], [*WORDS, *NEW]), growth=GrowthSettings(1, 1), threads=1)
     assert wordtide.load(model, check=True).arrivals == {"radio": "1912", "cinema": "1915"}
 
 
@@ -284,7 +285,7 @@ def test_counts_with_gaps_closed_over_unknown_words_are_rejected(model, counted)
 def test_slices_without_a_known_pair_are_left_out_and_reported(model, counted):
     texts = [("1920", "nothing known here"), ("1921", text(1921)), ("1922", "mill")]
     report = update_model(model, wordtide.count(texts, workers=1), threads=1)
-    assert (report.slices, report.left_out) == (["1921"], ["1920", "1922"])
+    assert (report.counts.labels, report.left_out) == (["1921"], ["1920", "1922"])
     assert wordtide.load(model).labels[-2:] == ["1911", "1921"]
 
 
@@ -296,7 +297,7 @@ def test_an_update_without_a_known_pair_is_rejected(model, counted):
 @pytest.mark.parametrize("options", [{"grow": -1}, {"grow": 1.5}, {"grow": 1, "grow_min_count": 0}], ids=str)
 def test_invalid_numbers_of_new_words_are_rejected(model, counted, options):
     with pytest.raises(SettingsError, match="out of range"):
-        update_model(model, counted(YEARS[4:]), **options)
+        wordtide.load(model).update(counted(YEARS[4:]), **options)
 
 
 def test_texts_are_rejected_if_the_model_does_not_record_its_counting(model):

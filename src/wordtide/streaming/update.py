@@ -4,9 +4,8 @@ A filter continues from its latest posterior, so an update takes only the time o
 folder is filled beside the old one, with hard links to the files of old slices, and replaces it at the end.
 """
 
-import time
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -31,7 +30,6 @@ from wordtide.inference.slice_sinks import SliceFolder, SliceList
 from wordtide.inference.training import train
 from wordtide.model.knots import occurrences_of
 from wordtide.progress import Observer
-from wordtide.questions.change import MIN_OCCURRENCES
 from wordtide.storage.arrays import REMEDY
 from wordtide.storage.folders import check_writable, new_folder, real_target
 from wordtide.storage.locks import changing
@@ -39,59 +37,43 @@ from wordtide.streaming.additions import Addition, count_for_update, prepare_add
 from wordtide.streaming.settings import GrowthSettings
 
 
-@dataclass(frozen=True)
-class UpdateReport:
-    """What an update did. `slices` are the labels of the new slices; `Addition` explains the other fields."""
-
-    slices: list[str]
-    left_out: list[str]
-    admitted: list[str]
-    unknown: int
-    unknown_share: float
-    seconds: float
-
-
 def update(
     fitted: Fitted,
     path: Path | None,
     source: object,
     *,
-    grow: int = 0,
-    grow_min_count: int = MIN_OCCURRENCES,
+    growth: GrowthSettings,
     threads: int | None = None,
     **settings: Any,
-) -> tuple[Fitted, UpdateReport]:
+) -> Fitted:
     """Append the slices of a source to a model, in its folder if it has one.
 
     See `DynamicEmbeddings.update`.
     """
-    words: dict[str, Any] = {"grow": grow, "grow_min_count": grow_min_count}
     if path is None:
         _check_filtered(fitted, "The model")
-        counts = count_for_update(fitted, source, grow, workers=threads, **settings)
-        return update_in_memory(fitted, counts, threads=threads, **words)
-    counts = count_for_update(read_filtered(path), source, grow, workers=threads, **settings)
-    report = update_model(path, counts, threads=threads, **words)
-    return read_model(path), report
+        counts = count_for_update(fitted, source, growth.grow, workers=threads, **settings)
+        return update_in_memory(fitted, counts, growth, threads)
+    counts = count_for_update(read_filtered(path), source, growth.grow, workers=threads, **settings)
+    update_model(path, counts, growth=growth, threads=threads)
+    return read_model(path)
 
 
 def update_model(
     path: str | PathLike[str],
     counts: Counts,
     *,
-    grow: int = 0,
-    grow_min_count: int = MIN_OCCURRENCES,
+    growth: GrowthSettings | None = None,
     header_extra: Mapping[str, Any] | None = None,
     observer: Observer | None = None,
     threads: int | None = None,
-) -> UpdateReport:
+) -> Addition:
     """Append the slices of counts to the filtering model in a folder, completely or not at all.
 
     Args:
         path: The model folder. Only one process at a time may update it.
         counts: The counts of later slices.
-        grow: Admit at most this many new words, the most frequent ones.
-        grow_min_count: A new word must occur this often in the counts.
+        growth: Which new words are admitted; None: none.
         header_extra: Stored with the model as `Fitted.stream`, and changed together with its slices. None:
             unchanged.
         observer: Receives the progress.
@@ -101,12 +83,11 @@ def update_model(
         SettingsError: The model or the counts cannot be used for an update.
         OutputError: Another process is changing the model.
     """
-    started = time.monotonic()
     target = _restore_replaced(path)
     with changing(target):
         fitted = read_model(target)
         _check_filtered(fitted, str(path))
-        addition = prepare_addition(fitted, counts, GrowthSettings(grow, grow_min_count))
+        addition = prepare_addition(fitted, counts, growth or GrowthSettings())
         fitted = replace(fitted, stream=fitted.stream if header_extra is None else dict(header_extra))
         if len(fitted.diffusion) + len(addition.counts) > MOST_SLICES:
             write_model(target, _extend_in_memory(fitted, addition, observer, threads), overwrite=True)
@@ -115,23 +96,12 @@ def update_model(
                 sink = SliceFolder(folder)
                 _carry_over_slices(target, fitted, sink)
                 fill_folder(folder, _extend(fitted, addition, sink, observer, threads), sink.facts)
-    return _report(addition, started)
+    return addition
 
 
-def update_in_memory(
-    fitted: Fitted,
-    counts: Counts,
-    *,
-    grow: int = 0,
-    grow_min_count: int = MIN_OCCURRENCES,
-    observer: Observer | None = None,
-    threads: int | None = None,
-) -> tuple[Fitted, UpdateReport]:
-    """Append the slices of counts to a model in memory; the arguments are those of `update_model`."""
-    started = time.monotonic()
-    _check_filtered(fitted, "The model")
-    addition = prepare_addition(fitted, counts, GrowthSettings(grow, grow_min_count))
-    return _extend_in_memory(fitted, addition, observer, threads), _report(addition, started)
+def update_in_memory(fitted: Fitted, counts: Counts, growth: GrowthSettings, threads: int | None) -> Fitted:
+    """Append the slices of counts to a filtering model in memory, as `update_model` does on disk."""
+    return _extend_in_memory(fitted, prepare_addition(fitted, counts, growth), None, threads)
 
 
 def read_filtered(path: str | PathLike[str]) -> Fitted:
@@ -160,17 +130,6 @@ def _check_filtered(fitted: Fitted, name: str) -> None:
             "Fit with --method=filtering to update later; or fit old and new counts together "
             "(wordtide merge, wordtide fit).",
         )
-
-
-def _report(addition: Addition, started: float) -> UpdateReport:
-    return UpdateReport(
-        slices=addition.counts.labels,
-        left_out=addition.left_out,
-        admitted=addition.admitted,
-        unknown=addition.unknown,
-        unknown_share=addition.unknown_share,
-        seconds=time.monotonic() - started,
-    )
 
 
 def _carry_over_slices(target: Path, fitted: Fitted, sink: SliceFolder) -> None:

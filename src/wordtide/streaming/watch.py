@@ -291,16 +291,10 @@ class Watcher:
             date_field="date",
             text_field="text",
         )
-        report = update_model(
-            self.model,
-            counts,
-            grow=settings.grow,
-            grow_min_count=settings.grow_min_count,
-            header_extra=record.as_json(),
-            observer=observer,
-            threads=self.threads,
-        )
-        return report.admitted
+        extra, threads = record.as_json(), self.threads
+        return update_model(
+            self.model, counts, growth=settings, header_extra=extra, observer=observer, threads=threads
+        ).admitted
 
     def _record(self, one: OpenSlice, needed: RowPosition, next_row: RowPosition) -> WatchRecord:
         fields = self.source.reader.fields

@@ -1,6 +1,7 @@
 """`wordtide update` and `wordtide watch`: later slices for a model fitted by filtering."""
 
 import signal
+import time
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -58,33 +59,35 @@ def update(
     from wordtide.streaming.additions import count_for_update
     from wordtide.streaming.update import read_filtered, update_model
 
-    growth = _given(GrowthSettings, settings)
-    texts = {name: value for name, value in settings.items() if name not in growth}
+    words = _given(GrowthSettings, settings)
+    growth = GrowthSettings(**words)
+    texts = {name: value for name, value in settings.items() if name not in words}
     counts = count_for_update(
         read_filtered(model),
         sources,
-        growth.get("grow", 0),
+        growth.grow,
         ProgressBar(),
         threads,
         max_expansion=max_expansion,
         **texts,
     )
-    report = update_model(model, counts, observer=ProgressBar(), threads=threads, **growth)
+    started = time.monotonic()
+    added = update_model(model, counts, growth=growth, observer=ProgressBar(), threads=threads)
     lines = [
         f"skipped {counted(number, 'row')}: {reason}"
         for reason, number in sorted(counts.summary.skipped.items())
     ]
-    new = len(report.slices)
-    span = report.slices[0] if new == 1 else f"{report.slices[0]} to {report.slices[-1]}"
-    lines.append(f"{counted(new, 'slice')} added ({span}) in {report.seconds:.1f} s")
-    if report.left_out:
-        lines.append(f"left out, because they have no pair of the model's words: {_named(report.left_out)}")
-    if report.admitted:
-        lines.append(f"{counted(len(report.admitted), 'word')} admitted: {_named(report.admitted)}")
-    if report.unknown:
+    slices = added.counts.labels
+    span = slices[0] if len(slices) == 1 else f"{slices[0]} to {slices[-1]}"
+    lines.append(f"{counted(len(slices), 'slice')} added ({span}) in {time.monotonic() - started:.1f} s")
+    if added.left_out:
+        lines.append(f"left out, because they have no pair of the model's words: {_named(added.left_out)}")
+    if added.admitted:
+        lines.append(f"{counted(len(added.admitted), 'word')} admitted: {_named(added.admitted)}")
+    if added.unknown:
         lines.append(
-            f"{counted(report.unknown, 'word')} unknown to the model left out, "
-            f"{report.unknown_share:.1%} of all counted occurrences (--grow admits new words)"
+            f"{counted(added.unknown, 'word')} unknown to the model left out, "
+            f"{added.unknown_share:.1%} of all counted occurrences (--grow admits new words)"
         )
     say(*lines, f"written to {model}")
 
