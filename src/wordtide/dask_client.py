@@ -74,17 +74,12 @@ class Cluster:
         is_done: Callable[[Task], bool] = lambda _: False,
         advance: Callable[[int], None] = lambda _: None,
     ) -> list[Any]:
-        """Run all tasks and wait for them. Earlier tasks have priority.
+        """Run independent tasks and wait for them; returns their results in order.
 
-        Args:
-            tasks: The tasks, independent of each other.
-            is_done: Tells whether the effect of a task exists already, for example on shared storage. Such a
-                task is not run, and its result is None. It is also asked after a task ended or a connection
-                was interrupted: the effect counts, not the message about it.
-            advance: Called with 1 whenever a task has ended, in any order.
-
-        Returns:
-            The results in the order of the tasks.
+        Earlier tasks have priority. `is_done` tells whether the effect of a task exists already, for example
+        on shared storage: such a task is not run, and its result is None. It is also asked after a task ended
+        or a connection was interrupted: the effect counts, not the message about it. `advance` is called with
+        1 whenever a task has ended, in any order.
 
         Raises:
             WordtideError: The error of the first task, in order, that failed; or the cluster is gone.
@@ -219,15 +214,10 @@ def _attempt(task: Task) -> Any:  # on a worker
 
 @contextmanager
 def connect(scheduler: str, scratch: Path) -> Iterator[Cluster]:
-    """Connect to a cluster for the duration of a `with` block.
+    """Connect to a cluster, all of whose workers have this version of wordtide, Python and Dask.
 
-    Args:
-        scheduler: `local:N` starts N processes on this machine, `local` one per processor; anything else is
-            the address of a running scheduler, such as `tcp://host:8786`.
-        scratch: A folder for the temporary files of local processes.
-
-    Yields:
-        The cluster, with at least one worker, all of them with this version of wordtide, Python and Dask.
+    `local:N` starts N processes on this machine, `local` one per processor, with temporary files in
+    `scratch`; anything else is the address of a running scheduler, such as `tcp://host:8786`.
 
     Raises:
         SettingsError: Dask is not installed, the name is malformed, nobody answers, or the software differs.

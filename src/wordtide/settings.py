@@ -153,12 +153,9 @@ def check_settings(record: object) -> None:
 
 
 def read_settings(path: Path, record: type, also: Sequence[str]) -> dict[str, Any]:
-    """Read settings from a TOML file with one `name = value` per line.
+    """Read settings of a record, or those named in `also`, from a TOML file with one `name = value` per line.
 
-    Args:
-        path: The file. Names have underscores or hyphens.
-        record: The record that declares the settings.
-        also: Further names that the file may hold.
+    Names have underscores or hyphens.
 
     Raises:
         InputError: The file cannot be read, or holds an unknown name.

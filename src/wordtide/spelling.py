@@ -14,17 +14,10 @@ _STEM = 3  # first letters that a suggestion shares with a word unlike any other
 
 
 def number_of(word: str, index: Mapping[str, int], remedy: str) -> int:
-    """Find the number of a word in the given spelling or in lower case.
+    """Find the number of a word, in the given spelling or in lower case; `index` has frequent words first.
 
-    A phrase may be given with spaces: "climate change" for climate_change.
-
-    Args:
-        word: The word.
-        index: The numbers of all words, the most frequent first.
-        remedy: What the error advises if no word is similar.
-
-    Raises:
-        UnknownWordError: The word is not in the index. The error suggests similar words.
+    A phrase may be given with spaces: "climate change" for climate_change. An UnknownWordError suggests
+    similar words, or the remedy if there are none.
     """
     joined = "_".join(word.split())
     for spelling in (word, word.lower(), joined, joined.lower()):
@@ -43,11 +36,8 @@ def similar_words(typed: str, words: Iterable[str]) -> list[str]:
     """Suggest words that the user may have meant, by the rule that the explorer uses.
 
     Words of similar spelling come first: those that continue what was typed, then by edit distance, the more
-    frequent word first if distances are equal. Words with the same first letters follow.
-
-    Args:
-        typed: What the user typed.
-        words: The vocabulary, the most frequent words first.
+    frequent word first if distances are equal (`words` has frequent ones first). Words with the same first
+    letters follow.
 
     >>> similar_words("enrgy", ["the", "entry", "energy", "enough"])
     ['energy', 'entry']

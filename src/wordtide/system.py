@@ -130,13 +130,7 @@ def interrupts_deferred() -> Iterator[None]:
 def read_text_file(path: str | os.PathLike[str], largest: int, remedy: str) -> str:
     """Read a text file (UTF-8) that a user names. Devices and pipes, which may never end, are refused.
 
-    Args:
-        path: The file.
-        largest: The most bytes that such a file has.
-        remedy: What the errors advise.
-
-    Raises:
-        InputError: It does not exist, is not a regular file, is too large, or is not text.
+    A file that cannot be read, or has more than `largest` bytes, is an InputError with the remedy.
     """
     try:
         facts = Path(path).stat()

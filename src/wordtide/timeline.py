@@ -284,15 +284,7 @@ def _gathered(name: str, values: Integers, members: Integers, total: int) -> Int
 
 
 def parse_duration(text: str, option: str) -> int:
-    """Read a duration like "30s", "10m", "36h", "7d" or "2w" in seconds.
-
-    Args:
-        text: The duration.
-        option: The name of the option, for the error.
-
-    Raises:
-        SettingsError: The text is not a duration.
-    """
+    """Read a duration like "30s", "10m", "36h", "7d" or "2w" in seconds; a SettingsError names the option."""
     match = re.fullmatch(r"(\d{1,9})\s*([smhdw])?", text.strip())
     if not match or (match[2] is None and int(match[1])):
         raise SettingsError(f"{option}={text!r} is not a duration.", "Write it like 30s, 10m, 36h or 7d.")

@@ -107,12 +107,9 @@ class AmbiguousDateError(ValueError):
 def parse_written(text: str, order: str | None) -> DateParts | None:
     """Find the parts of a date that is the whole of a text; None if it has another form.
 
-    Args:
-        text: The date.
-        order: `DAY_FIRST` or `MONTH_FIRST`, if the user chose one.
-
     Raises:
-        AmbiguousDateError: Day and month could be exchanged, and no order is given.
+        AmbiguousDateError: Day and month could be exchanged, and no order (`DAY_FIRST`, `MONTH_FIRST`) is
+            given.
     """
     for form in _WHOLE:
         match = form.fullmatch(text)

@@ -46,9 +46,7 @@ class TextStream(NamedTuple):
 def detect_encoding(data: bytes, whole: bool = False) -> str | None:
     """Detect the encoding of text by its first bytes; None if it is not text.
 
-    Args:
-        data: The first bytes.
-        whole: Whether they are all; otherwise the last character may be cut.
+    Unless they are the `whole` text, the last character may be cut.
     """
     for mark, name in _MARKS:
         if data.startswith(mark):

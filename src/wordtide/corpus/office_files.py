@@ -92,12 +92,7 @@ def _kind_of_archive(data: bytes) -> str:
 
 
 def text_of(data: bytes, kind: str, file: SourceFile) -> bytes:
-    """Extract the text of a document, as UTF-8.
-
-    Args:
-        data: The file.
-        kind: What `recognize` returned for it.
-        file: Its name and limits, for errors.
+    """Extract the text of a document of a kind that `recognize` returned, as UTF-8.
 
     Raises:
         InputError: The document is damaged, or cannot be read here.

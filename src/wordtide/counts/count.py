@@ -50,17 +50,10 @@ _ALL_TIME = (-(1 << 62), 1 << 62)
 
 @dataclass(frozen=True)
 class Preview:
-    """What reading a corpus found.
+    """What reading a corpus found, with documents only between the dates (`outside_dates`: the others).
 
-    Attributes:
-        findings: The files, columns and dates.
-        slices: The slices, with their numbers of words and documents.
-        documents: The number of documents between the dates.
-        outside_dates: The number of documents before `since` or after `until`.
-        distinct_words: The number of different words.
-        ignored_files: The number of files with unknown endings.
-        groups: The number of words of each group, if documents have groups.
-        bad_rows: For each reason the number of rows that counting would refuse, and the first of them.
+    `groups` has the number of words of each group, if documents have groups; `bad_rows` for each reason the
+    number of rows that counting would refuse, and the first of them.
     """
 
     findings: Findings

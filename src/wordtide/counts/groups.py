@@ -87,16 +87,10 @@ class GroupEntries:
 def entries_of_groups(
     segments: Sequence["Segment"], members: Sequence[Integers], slices: int, groups: Sequence[str]
 ) -> tuple[list[str], GroupEntries]:
-    """Assign the entries of segments to groups and slices.
+    """Assign the entries of segments, whose slices are `members` (or -1), to groups and slices.
 
-    Args:
-        segments: The segments, whose entries have groups.
-        members: The slice of each entry of each segment, or -1.
-        slices: The number of slices.
-        groups: The names of groups in the order of their numbers in segments.
-
-    Returns:
-        The names of the groups that have words, sorted, and the entries in their order.
+    `groups` are the names in the order of their numbers in segments. Returns the names of the groups that
+    have words, sorted, and the entries in their order.
     """
     used = np.unique(np.concatenate([segment.groups for segment in segments])).tolist()
     order = sorted(used, key=groups.__getitem__)
@@ -129,13 +123,9 @@ def words_of_groups(segments: Sequence["Segment"], groups: Sequence[str]) -> dic
 def split_groups(
     whole: CountsType, names: Sequence[str], arrays: CountArrays, numbers: Mapping[str, Integers]
 ) -> "GroupCounts[CountsType]":
-    """The counts of each group, from the arrays of all groups.
+    """The counts of each group, by sorted name, from those of all documents (`whole`).
 
-    Args:
-        whole: The counts of all documents.
-        names: The groups, sorted.
-        arrays: The arrays of all groups, with G T slices.
-        numbers: The numbers of their slices: `OWN_FIELDS`, (G T,).
+    The arrays of all groups have G T slices, and so have their numbers: `OWN_FIELDS`, (G T,).
     """
     slices = DatedSlices(**{**vars(whole.slices), "stamps": whole.slices.mean_stamps()})
 
@@ -156,11 +146,7 @@ def split_groups(
 
 
 def open_groups(whole: CountsType, folder: Path) -> "GroupCounts[CountsType]":
-    """Open the subfolder with the groups of a counts folder; its large arrays stay on disk.
-
-    Raises:
-        FolderError: It is damaged.
-    """
+    """Open the subfolder with the groups of a counts folder; its large arrays stay on disk."""
     numbers = {name: load_array(folder, f"slice_{name}", "i8", in_memory=True) for name in OWN_FIELDS}
     names = read_lines(folder / _NAMES, _LARGEST_TEXT, "Count again.")
     arrays = CountArrays.load(folder)

@@ -186,14 +186,8 @@ def _sort_by_digits(codes: Array, spare: Array, low_bit: int, high_bit: int) -> 
 def sort_codes(codes: Array, spare: Array, low_bit: int, high_bit: int) -> tuple[Array, Array]:
     """Sort unsigned integers by their bits from `low_bit` up to `high_bit`; bits from there on are zero.
 
-    Args:
-        codes: The codes, (n,). Overwritten.
-        spare: Room for as many codes of the same type. Overwritten.
-        low_bit: The lowest bit to sort by.
-        high_bit: The bit after the highest.
-
-    Returns:
-        The array with the sorted codes, and the other one of the two.
+    `codes` and `spare`, room for as many, are overwritten. Returns the one with the sorted codes, and the
+    other.
     """
     if len(codes) < _FEW:
         codes.sort()

@@ -41,13 +41,8 @@ class Resources:
 class CountInput:
     """A corpus, or a shard of one, and how to count it.
 
-    Attributes:
-        corpus: The corpus.
-        settings: The settings.
-        dates: The first stamp to count, and the stamp after the last.
-        vocabulary: The fixed vocabulary, if there is one.
-        tokenizer: The custom tokenizer, if it was given as a function.
-        resources: What counting may use.
+    `dates` are the first stamp to count, and the stamp after the last; `vocabulary` is the fixed one, if
+    there is one; `tokenizer` is the custom one, if it was given as a function.
     """
 
     corpus: Corpus

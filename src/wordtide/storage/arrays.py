@@ -35,16 +35,9 @@ REMEDY = "Copy the model folder again, or fit the model again."
 
 
 def load_array(folder: Path, name: str, dtypes: str, in_memory: bool = False) -> Array:
-    """Load `name.npy`, a one-dimensional array of one of the given dtypes.
+    """Load `name.npy`, a one-dimensional array of one of the given dtypes, such as "u2 u4".
 
-    Args:
-        folder: Where the file is.
-        name: The name without extension.
-        dtypes: The dtypes that are allowed, such as "u2 u4".
-        in_memory: Read the array instead of mapping the file.
-
-    Raises:
-        FolderError: The file is missing or damaged.
+    It is mapped, or read if `in_memory`. A file that is missing or damaged is a FolderError.
     """
     path = folder / f"{name}.npy"
     try:
@@ -207,12 +200,9 @@ def pieces(array: Array) -> Iterator[Array]:
 
 
 def map_tensors(path: Path, dimensions: range = range(1, 3), changeable: bool = False) -> dict[str, Array]:
-    """Map the arrays of a file.
+    """Map the arrays of a file, which have one of these numbers of dimensions.
 
-    Args:
-        path: The file.
-        dimensions: The numbers of dimensions that arrays may have.
-        changeable: Allow changes, which stay in memory and leave the file as it is.
+    `changeable` arrays may be changed in memory; the file stays as it is.
 
     Raises:
         FolderError: The file departs from the format in any way.

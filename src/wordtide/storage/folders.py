@@ -90,10 +90,8 @@ def _new_outputs(
 ) -> Iterator[list[Path]]:
     """The writer behind all others. The caller keeps other processes from writing the targets.
 
-    Args:
-        targets: The names that the outputs get.
-        create: Makes an empty file or folder. The kernel applies the process's umask.
-        check: Raises an error if a target must not be replaced; called before the outputs get their names.
+    `create` makes an empty file or folder, with the process's umask. `check` raises an error if a target must
+    not be replaced; it is called before the outputs get their names.
     """
     for target in targets:
         _sweep(target)
@@ -130,14 +128,9 @@ def real_target(target: str | os.PathLike[str]) -> Path:
 
 
 def check_not_input(target: Path, inputs: Iterable[object]) -> None:
-    """Refuse a target that is one of the inputs, or contains one, even with --overwrite.
+    """Refuse a target (from `real_target`) that is one of the inputs, or contains one, even with --overwrite.
 
-    Args:
-        target: The path to write, as `real_target` returns it.
-        inputs: What the command reads. Anything that is not the path of a file or folder is skipped.
-
-    Raises:
-        OutputError: Writing the target would destroy an input.
+    Inputs that are not the paths of files or folders are skipped.
     """
     for given in inputs:
         if not isinstance(given, str | os.PathLike) or not os.path.exists(given):

@@ -30,14 +30,9 @@ def write_header(
     content: Mapping[str, Any],
     known: Mapping[str, Mapping[str, int]] | None = None,
 ) -> None:
-    """Write the header of a folder that is otherwise complete.
+    """Write the header of a folder that is otherwise complete, with further entries (`content`).
 
-    Args:
-        folder: The folder, whose files and those of subfolders are listed with size and checksum.
-        kind: What the folder is, such as "counts".
-        version: The version of this kind of folder.
-        content: Further entries of the header.
-        known: Sizes and checksums that are known already, by file name; these files are not read again.
+    It lists size and checksum of all files, also those in subfolders; `known` ones are not read again.
     """
     found = sorted(path for path in folder.rglob("*") if not path.is_dir())
     names = [path.relative_to(folder).as_posix() for path in found]

@@ -21,15 +21,11 @@ _PATIENCE, _PAUSE = 0.1, 0.01
 
 @contextmanager
 def locked(path: Path, problem: str, remedy: str, target: Path | None = None) -> Iterator[None]:
-    """Hold a lock.
-
-    Args:
-        path: The file of the lock, in a folder that exists.
-        problem, remedy: The error if another process holds the lock.
-        target: What the error names if the file cannot be made; by default the file.
+    """Hold a lock on `path`, a file in a folder that exists.
 
     Raises:
-        OutputError: Another process holds the lock, or its file cannot be made.
+        OutputError: Another process holds the lock (`problem`, `remedy`), or the file cannot be made; this
+            error names the `target`, by default the file.
     """
     lock = FileLock(path, thread_local=False, fallback_to_soft=False)
     try:

@@ -92,17 +92,10 @@ class WorkFolder:
 
 @contextmanager
 def open_work(root: Path, job: str, keep_root: bool) -> Iterator[WorkFolder]:
-    """Open the work folder of a job below `root`, with the pieces of earlier runs, and lock it.
+    """Open and lock the work folder of a job below `root`, with the pieces of earlier runs.
 
-    After an error the folder stays for the next run, unless nothing in it is complete.
-
-    Args:
-        root: The folder for all jobs; made if it does not exist.
-        job: The name of the job, which must change with everything that its pieces depend on.
-        keep_root: Whether `root` is the user's and stays when it is empty.
-
-    Yields:
-        The folder of the job.
+    The name of the job must change with everything that its pieces depend on. After an error the folder stays
+    for the next run, unless nothing in it is complete; a `root` of the user's (`keep_root`) stays even then.
 
     Raises:
         OutputError: The folder cannot be written, holds other files, or is used by another run.

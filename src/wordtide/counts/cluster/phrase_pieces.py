@@ -49,15 +49,10 @@ _UNITS = "unit_occurrences"
 
 @dataclass(frozen=True)
 class ShardPasses:
-    """Passes through shards.
+    """Passes through shards, whose word numbers are in the pieces `scans`.
 
-    Attributes:
-        work: The folder with the pieces.
-        run: Makes pieces on the cluster.
-        scans: The pieces with the word numbers of each shard.
-        survey: The slices.
-        whole: The piece with the words of all shards.
-        words: Their number.
+    `run` makes pieces on the cluster; `whole` is the piece with the words of all shards, and `words` their
+    number.
     """
 
     work: WorkFolder

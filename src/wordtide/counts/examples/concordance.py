@@ -68,12 +68,7 @@ class ExampleSource(Protocol):
 
 
 def find_examples(counts: ExampleSource, word: str, slices: Sequence[int]) -> Examples:
-    """Find the sentences of a word in the given slices, in order of time.
-
-    Raises:
-        FolderError: The counts keep no sentences.
-        UnknownWordError: The word is not in the vocabulary.
-    """
+    """Find the sentences of a word in the given slices, in order of time."""
     store = ExampleStore.open(counts.path, len(counts))
     number = counts.word_number(word)
     where = counts.slices.labels[slices[0]] if len(slices) == 1 else "any slice"

@@ -172,11 +172,7 @@ class ExampleStore:
 
     @staticmethod
     def open(folder: Path | None, slices: int) -> "ExampleStore":
-        """Open the examples in a counts folder.
-
-        Args:
-            folder: The folder, or None for counts in memory.
-            slices: The number of slices of the counts.
+        """Open the examples of counts with this number of slices; without a folder they are in memory.
 
         Raises:
             InputError: The corpus was counted without examples.
@@ -249,14 +245,9 @@ def merge_examples(
     most: int,
     folder: Path,
 ) -> None:
-    """Write the examples of several stores together.
+    """Write the examples of several stores together, `most` per word and slice, to a counts folder.
 
-    Args:
-        stores: The stores.
-        members: For each slice of each store the slice of the result it belongs to, or -1.
-        slices: The number of slices of the result.
-        most: The number of sentences per word and slice to keep: those with the lowest priorities.
-        folder: The counts folder to write to.
+    `members` has for each slice of each store the slice of the result it belongs to, or -1.
     """
     with ExamplesWriter(folder, most) as writer:
         for slices_of_stores in entries_by_slice(stores, members, slices):

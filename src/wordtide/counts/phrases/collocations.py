@@ -184,10 +184,7 @@ def least_partners(occurrences: Integers, sizes: Integers) -> Integers:
 def count_units(segment: Segment, eras: Integers, rule: PairRule) -> Integers:
     """How often each unit occurs in each era and, last, in all of time, (ERAS + 1, units).
 
-    Args:
-        segment: The segment.
-        eras: The era of each of its entries; -1 leaves an entry out.
-        rule: Maps numbers to units and joins phrases.
+    `eras` has the era of each entry of the segment; -1 leaves an entry out.
     """
     occurrences = np.zeros((ERAS + 1, rule.words), dtype=np.int64)
     _count_units(*_stream(segment, rule), eras, rule.numberings[segment.scanner], occurrences)
@@ -231,13 +228,10 @@ def needed_score(frequency: Floats) -> Floats:
 
 
 def score_pairs(both: Integers, one: Integers, other: Integers, words: int) -> tuple[Floats, Floats]:
-    """The normalized pointwise mutual information of pairs, and how far it exceeds what they need.
+    """The normalized pointwise mutual information of pairs, and how far it exceeds what they need, (n,) each.
 
-    Args:
-        both: Occurrences of the pairs, (n,).
-        one: Occurrences of their first units.
-        other: Occurrences of their second units.
-        words: The number of all words.
+    `both`, `one` and `other` count the pairs, their first and their second units, (n,); `words` counts all
+    words.
     """
     information = np.log(both * (float(words) / one / other))
     scores = information / np.log(words / both)
@@ -245,12 +239,9 @@ def score_pairs(both: Integers, one: Integers, other: Integers, words: int) -> t
 
 
 def select_pairs(blocks: Iterable[KeySums], occurrences: Integers, words: int) -> Array:
-    """The pairs of one era that have the score they need, ascending.
+    """The pairs of one era that have the score they need, ascending, from ascending blocks of all pairs.
 
-    Args:
-        blocks: Pairs and how often they occur, in ascending blocks.
-        occurrences: Occurrences of each unit in this era.
-        words: The number of all words of this era.
+    `occurrences` counts each unit, and `words` all words of the era.
     """
     bits = np.uint64(bits_for(len(occurrences)))
     mask = (np.uint64(1) << bits) - np.uint64(1)

@@ -54,13 +54,10 @@ class Passes(Protocol):
 def choose_with_phrases(
     passes: Passes, whole: Lexicon, settings: CountSettings, vocabulary: list[str] | None
 ) -> tuple[list[str], tuple[str, ...]]:
-    """Choose the vocabulary and the phrases in it.
+    """Choose the vocabulary, unless it is fixed, and the phrases in it.
 
-    Args:
-        passes: Passes through the corpus.
-        whole: The words of the corpus with their totals. The names of phrases are added.
-        settings: The settings, whose `phrases` are "auto" or listed.
-        vocabulary: The fixed vocabulary, if there is one.
+    `whole` has the words of the corpus with their totals; the names of phrases are added to it. The `phrases`
+    of the settings are "auto" or listed.
     """
     phrases = settings.joined_phrases
     if vocabulary is not None:
@@ -131,15 +128,10 @@ def with_phrase_facts(counts: Counts, listed: int) -> Summary:
 
 @dataclass(frozen=True)
 class TextPasses:
-    """Passes through texts.
+    """Passes through the segments of texts; `members` has for each the slice of each entry, or -1.
 
-    Attributes:
-        segments: The segments.
-        members: For each segment the slice of each entry, or -1.
-        slices: The slices.
-        lexicons: The lexicons of the scanners; the first holds the words of all.
-        numbers: For each scanner the number of each of its words in the first lexicon.
-        resources: What counting may use.
+    `lexicons` are those of the scanners, the first with the words of all; `numbers` has for each scanner the
+    number of each of its words in the first.
     """
 
     segments: Sequence[Segment]

@@ -22,12 +22,7 @@ _REMEDY = "Give auto, none, or a UTF-8 file with one phrase per line, its words 
 
 
 def resolve_phrases(settings: CountSettings, rule: TokenRule, is_ngrams: bool) -> CountSettings:
-    """Return settings whose `phrases` are "auto" or the phrases themselves, spelled by the token rule.
-
-    Raises:
-        InputError: The list cannot be read, or a line is not a phrase.
-        SettingsError: The setting does not apply to this vocabulary or source.
-    """
+    """Return settings whose `phrases` are "auto" or the phrases themselves, spelled by the token rule."""
     given = settings.phrases
     if given is None:
         folder = Path(settings.vocabulary or "")
@@ -75,16 +70,11 @@ def read_phrases(path: Path, rule: TokenRule) -> tuple[str, ...]:
 
 
 def parse_phrases(lines: Sequence[str], places: Sequence[str], rule: TokenRule) -> tuple[str, ...]:
-    """Split lines into words by the token rule, and drop empty lines and repetitions.
+    """Split lines of one phrase each into words by the token rule, and drop empty lines and repetitions.
 
     Words of a custom tokenizer, and of pretokenized texts, are written as they are, separated by white space.
     A phrase with something that is no word under the rule, such as a skipped number, stays as it is written:
-    it never occurs.
-
-    Args:
-        lines: One phrase each.
-        places: The place of each line, for errors.
-        rule: The token rule of the texts.
+    it never occurs. `places` names the lines in errors.
     """
     composed = [unicodedata.normalize("NFC", line.strip()) for line in lines]
     kept = [number for number, line in enumerate(composed) if line]

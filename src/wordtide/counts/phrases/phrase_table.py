@@ -142,13 +142,7 @@ def _join(
 def join_phrases(
     ids: npt.NDArray[np.int32], table: PhraseTable, room: npt.NDArray[np.int32] | None = None
 ) -> npt.NDArray[np.int32]:
-    """Replace the phrases of a stream by their numbers.
-
-    Args:
-        ids: Word numbers, negative where there is no word.
-        table: The phrases.
-        room: An array of at least the same length for the result; None: a new one.
-    """
+    """Replace the phrases of a stream by their numbers. The result is in `room`, or else a new array."""
     out = np.empty(len(ids), dtype=np.int32) if room is None else room
     return out[: _join(ids, *table, _NO_STARTS, out, _NO_STARTS.copy())]
 
