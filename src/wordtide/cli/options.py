@@ -40,13 +40,9 @@ def takes(
 ) -> Callable[[Command], Command]:
     """Give a command an option for each setting of a record; it receives those given as `**settings`.
 
-    Args:
-        record: The dataclass that declares the settings.
-        after: The parameter of the command that the options follow.
-        only: The settings to take; by default all of them.
-        prefix: Words before each help text, such as "Texts".
-        defaults: How the help states the default where it differs from the declared one; "" states none.
-        lists: Take several values of each setting, separated by commas, as a list.
+    The options of all settings, or of `only` some, follow the parameter `after` of the command. `prefix` goes
+    before each help text ("Texts"); `defaults` says how the help states defaults that differ from the
+    declared ones, "" for none. `lists` takes several values of each setting, separated by commas, as a list.
     """
     chosen = {name: one for name, one in settings_of(record).items() if not only or name in only}
 

@@ -37,17 +37,11 @@ COLUMNS = (
 def compare(scores: Sequence[SliceScore], held_out: Sequence[int], seconds: Mapping[str, float]) -> list[Row]:
     """Compare methods on the held-out slices, which all of them predict.
 
-    Args:
-        scores: The scores of all methods.
-        held_out: The numbers of the held-out slices.
-        seconds: The seconds of each fit, as far as they are known.
-
-    Returns:
-        A row per method, in the order of the scores. `mean`, `standard_error`: over the held-out slices.
-        `difference`: to the best of the paper's predictors; `difference_error`: its standard error, from the
-        differences slice by slice. `wins`: the number of slices on which the method is best (None for
-        predictors that are not the paper's). `mean_of_all`, `standard_error_of_all`: over all slices that the
-        method predicts. `seconds`: the time of its fit. Unknown values are None.
+    Returns a row per method, in the order of the scores. `mean`, `standard_error`: over the held-out slices.
+    `difference`: to the best of the paper's predictors; `difference_error`: its standard error, from the
+    differences slice by slice. `wins`: the number of slices on which the method is best (None for predictors
+    that are not the paper's). `mean_of_all`, `standard_error_of_all`: over all slices that the method
+    predicts. `seconds`: the time of its fit. Unknown values are None.
     """
     by_method: dict[str, dict[int, float]] = {}
     for score in scores:
@@ -157,20 +151,13 @@ def distances_in(model: Embeddings, windows: Sequence[MotionWindow]) -> Distance
 def motion_row(
     method: str, model: Embeddings, windows: Sequence[MotionWindow], distances: Mapping[int, Floats]
 ) -> dict[str, Any]:
-    """Summarize the motion of a model.
+    """Summarize the motion of a model, by the distances found in these windows.
 
-    Args:
-        method: The name of the model.
-        model: The model.
-        windows: Where to measure.
-        distances: The distances found in these windows.
-
-    Returns:
-        `words`: the number of words, counted once per window. `first_distance`, `last_distance`: the median
-        distance after one slice and after `slices` slices. `directedness`: their ratio; with ten slices it is
-        1 for words that jump around one place, 3.2 (the root of ten) for a random walk, and 10 on a straight
-        path. `relative_step`: the median distance after one slice in units of the vector's length, small for
-        smooth motion.
+    `words`: the number of words, counted once per window. `first_distance`, `last_distance`: the median
+    distance after one slice and after `slices` slices. `directedness`: their ratio; with ten slices it is 1
+    for words that jump around one place, 3.2 (the root of ten) for a random walk, and 10 on a straight path.
+    `relative_step`: the median distance after one slice in units of the vector's length, small for smooth
+    motion.
     """
     first, last = (float(np.median(distances[delta])) for delta in (min(distances), max(distances)))
     lengths = np.concatenate(

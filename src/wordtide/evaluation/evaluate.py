@@ -171,15 +171,7 @@ def load_or_fit(
 ) -> tuple[Embeddings, float | None]:
     """Load the model of a fit, or fit it, continuing from a checkpoint if there is one.
 
-    Args:
-        counts: What to fit.
-        settings: The settings of the fit.
-        folder: The model folder.
-        machine: How to compute the fit.
-        observer: Receives the progress.
-
-    Returns:
-        The model, and the seconds that its fit took (None if it was found).
+    Returns the model, and the seconds that its fit took (None if it was found).
 
     Raises:
         FolderError: The folder holds a model with other settings.

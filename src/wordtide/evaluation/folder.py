@@ -36,12 +36,8 @@ _LARGEST_CURVE = 1 << 30
 class ResumableFolder:
     """A kind of folder whose work can be continued: an evaluation or a tuning.
 
-    Attributes:
-        kind: The kind in the header.
-        version: The version of the format.
-        article: The article of the kind, for messages.
-        differences: How messages describe differences in those parts of the identity whose values are not
-            shown.
+    `differences` says how messages describe differences in those parts of the identity whose values are not
+    shown.
     """
 
     kind: str
@@ -50,16 +46,7 @@ class ResumableFolder:
     differences: Mapping[str, str]
 
     def check(self, folder: Path, identity: Mapping[str, Any], overwrite: bool, resume: bool) -> bool:
-        """Check whether the folder holds a part of this work.
-
-        Args:
-            folder: The folder.
-            identity: What identifies the work.
-            overwrite: Whether to replace an existing folder.
-            resume: Whether to continue existing work.
-
-        Returns:
-            Whether there is work to continue.
+        """Check whether the folder holds a part of the work with this identity, to be continued.
 
         Raises:
             OutputError: The folder holds something else.
@@ -94,11 +81,7 @@ EVALUATION = ResumableFolder(
 
 @contextmanager
 def exclusive_use(folder: Path) -> Iterator[None]:
-    """Lock a folder against other processes, and remove the leftovers of killed ones.
-
-    Raises:
-        OutputError: Another process is working in the folder.
-    """
+    """Lock a folder against other processes, and remove the leftovers of killed ones."""
     with locked(
         folder.with_name(f".{folder.name}.working.lock"),
         f"Another process is working in {folder}.",
@@ -117,11 +100,7 @@ def models_folder(folder: Path) -> Path:
 
 
 def seconds_of_fits(folder: Path) -> dict[str, float]:
-    """The seconds of each fit by method, as far as they are known.
-
-    Raises:
-        FolderError: The file is damaged.
-    """
+    """The seconds of each fit by method, as far as they are known."""
     path = models_folder(folder) / _SECONDS
     try:
         found = read_json(path)
@@ -174,11 +153,7 @@ def save_record(folder: Path, name: str, facts: Mapping[str, Any], record: FitRe
 
 
 def load_record(folder: Path, name: str, slices: Sequence[int]) -> FitRecord | None:
-    """The saved record of a fit for these slices; None if the fit is not finished.
-
-    Raises:
-        FolderError: The record is damaged.
-    """
+    """The saved record of a fit for these slices; None if the fit is not finished."""
     path = folder / "fits" / f"{name}.json"
     try:
         content = read_json(path)

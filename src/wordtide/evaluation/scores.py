@@ -43,19 +43,11 @@ _REMEDY = "Give a share like 0.1: a tenth of the slices."
 
 
 def held_out_slices(slices: int, share: float, seed: int) -> list[int]:
-    """Draw slices to leave out.
+    """Draw a share of the slices, at least one, to leave out; returns their numbers, ascending.
 
     The first and the last slice always stay, so that each slice left out lies between two others. No two
     adjacent slices are drawn as long as that is possible (up to half of the slices); all such draws are
     equally likely.
-
-    Args:
-        slices: The number of slices.
-        share: The share to leave out, at least one slice.
-        seed: Determines the draw.
-
-    Returns:
-        The numbers of the slices, ascending.
 
     Raises:
         SettingsError: The share is invalid, or there are too few slices.
@@ -196,19 +188,9 @@ def score_models(
     observer: Observer,
     threads: int | None,
 ) -> list[SliceScore]:
-    """Score all predictors of models.
+    """Score all predictors of models, given by method; returns a score per predictor and slice.
 
     Models fitted without the held-out slices predict these, others all but the first.
-
-    Args:
-        models: Models by method.
-        problem: The slices to predict.
-        held_out: The numbers of the held-out slices.
-        observer: Receives the progress.
-        threads: The number of threads; None for all cores.
-
-    Returns:
-        A score per predictor and slice.
     """
     tasks = [
         (name, predictor, model, t)
@@ -276,15 +258,11 @@ def prediction_score(part: SliceData, prediction: Prediction, shift: float) -> f
 def log_likelihood_per_pair(
     part: SliceData, u: Reals, v: Reals, shift: float = 0.0, self_pairs: bool = True
 ) -> float:
-    """Compute log p(n+, n- | U, V) / |n+ + n-| of a slice (Eq. 16).
+    """Compute log p(n+, n- | U, V) / |n+ + n-| of a slice (Eq. 16), with vectors (a, d).
 
-    Args:
-        part: The slice.
-        u: Vectors of its words, (a, d).
-        v: Vectors of its contexts, (a, d).
-        shift: Added to every inner product. A model fitted with eta' in place of the slice's eta predicts
-            odds of n+ against n- that are eta / eta' times those of the slice; log(eta' / eta) corrects them.
-        self_pairs: Whether to include the pairs of a word with itself, positive and negative.
+    `shift` is added to every inner product. A model fitted with eta' in place of the slice's eta predicts
+    odds of n+ against n- that are eta / eta' times those of the slice; log(eta' / eta) corrects them.
+    `self_pairs`: include the pairs of a word with itself, positive and negative.
     """
     return log_likelihood(ActiveSlice.of(part), u, v, shift, self_pairs) / _pairs(part, self_pairs)
 

@@ -62,18 +62,11 @@ class Evidence:
     def sentences(
         self, kept: PageSelection, places: Integers, most: int, stories: Sequence[dict[str, Any]]
     ) -> dict[str, list[dict[str, Any]]]:
-        """Choose sentences of some words: one that shows the old use and one that shows the new use, and
-        others evenly over time.
+        """Choose sentences of words: one that shows the old use, one the new use, others evenly over time.
 
-        Args:
-            kept: The words and slices on the page.
-            places: The positions of the words among those on the page.
-            most: The most sentences per word.
-            stories: The stories of these words.
-
-        Returns:
-            Sentences by the position of the word; `shows` is "old", "new" or None. A sentence from a slice
-            that is not on the page is assigned to the nearest slice that is.
+        Words are given by their positions on the page, as in the result, each with its story;
+        `shows` is "old", "new" or None. A sentence from a slice that is not on the page is assigned to the
+        nearest slice that is.
         """
         rows = self._rows(
             {self._numbers.get(self._model.words[kept.words[place]], -1): int(place) for place in places}

@@ -185,17 +185,7 @@ def serve(
     announce: Callable[[str], None] = print,
     observer: Observer | None = None,
 ) -> None:
-    """Serve the page until Ctrl-C.
-
-    Args:
-        model: The model.
-        options: What the page shows.
-        host: The address to listen on.
-        port: The port to listen on; 0 for any free one.
-        browser: Whether to open the page in a browser.
-        announce: Called with the address of the page.
-        observer: Receives messages.
-    """
+    """Serve the page until Ctrl-C, and `announce` its address; port 0 is any free one."""
     observer = observer or Observer()
     with page_server(model, options, host, port, observer) as server:
         if not server.is_private:

@@ -41,17 +41,10 @@ def nearest_lists(
     observer: Observer | None = None,
     asked: Integers | None = None,
 ) -> Indices:
-    """The lists of words at all slices of a page, among the words of the page.
+    """The lists of the words `asked` for (or all), at all slices of a page, among the words of the page.
 
-    Args:
-        vectors: The vectors of the model.
-        kept: The words and slices on the page.
-        threads: The number of threads (default: all processors). It does not change the result.
-        observer: Receives the progress.
-        asked: The positions of the words on the page (default: all of them), (N,).
-
-    Returns:
-        Positions of words on the page, (N, S, 10); -1 where a list is shorter.
+    They are positions on the page, (N, S, 10); -1 where a list is shorter. The number of threads does not
+    change the result.
     """
     observer = observer or Observer()
     words = np.arange(len(kept.words)) if asked is None else asked

@@ -71,17 +71,10 @@ class Labels:
 
 @dataclass(frozen=True)
 class PageData:
-    """A model and the part of it on a page.
+    """A model and the part of it on a page; `why` says why other words and slices were left out.
 
-    Attributes:
-        model: The model.
-        kept: The words and slices on the page.
-        labels: Title and license.
-        map_words: The most words on the map, 0 for no map.
-        evidence: Sentences from the corpus, if requested.
-        why: The reason for leaving out other words and slices.
-        threads: Threads for lists of neighbors and the map; None for all cores.
-        observer: Receives the progress.
+    `map_words` are the most words on the map, 0 for no map; `evidence` has sentences from the corpus, if
+    requested; `threads` are those for lists of neighbors and the map.
     """
 
     model: Embeddings

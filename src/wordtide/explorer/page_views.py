@@ -47,11 +47,7 @@ class PageSelection:
 
 
 def check_has_story(model: Embeddings) -> None:
-    """Reject models in which nothing can move.
-
-    Raises:
-        SettingsError: The model has a single slice or no words.
-    """
+    """Reject models in which nothing can move."""
     if len(model) < 2:
         raise SettingsError(
             "This model has a single slice, so nothing moves and there is no story to show.",
@@ -83,18 +79,11 @@ def select_requested(model: Embeddings, words: int | None, slices: int | None) -
 
 
 def thin_slices(times: Floats, richness: Floats, number: int) -> Integers:
-    """Choose slices: the first, the last, and rich ones between them, evenly in time.
+    """Choose a number of slices, in order of time: the first, the last, and rich ones between them, evenly.
 
     Time is divided into equal intervals, and each contributes its richest slice. If intervals are empty, the
-    slices furthest from those already chosen make up the number.
-
-    Args:
-        times: The times of all slices, (T,).
-        richness: The number of tokens in each slice, (T,).
-        number: How many slices to choose.
-
-    Returns:
-        The numbers of the chosen slices, in order of time.
+    slices furthest from those already chosen make up the number. `times` and `richness`, the numbers of
+    tokens, are of all slices, (T,).
     """
     if number >= len(times):
         return np.arange(len(times))
@@ -296,19 +285,10 @@ def word_map(
     threads: int | None,
     observer: Observer | None,
 ) -> dict[str, Any]:
-    """Compute the map.
+    """Compute the map of the first `number` words on the page.
 
-    Args:
-        model: The model.
-        vectors: Its vectors.
-        kept: The words and slices on the page.
-        number: How many of the words are on the map.
-        threads: Threads for t-SNE; None for all cores.
-        observer: Receives the progress.
-
-    Returns:
-        Positions of the words at each frame, within [-1, 1]; their effects, which of them are function words,
-        and regions of the map (`_regions`).
+    It has the positions of the words at each frame, within [-1, 1]; their effects, which of them are function
+    words, and regions of the map (`_regions`).
     """
     from wordtide.figures.dynamic_tsne import dynamic_tsne  # brings openTSNE
 

@@ -62,16 +62,9 @@ def word_blocks(
 ) -> Iterator[tuple[Integers, Block]]:
     """Quantize the vectors of words at slices, a few words at a time.
 
-    Args:
-        vectors: The vectors of the model.
-        times: The times of all slices, (T,).
-        words: The numbers of the words.
-        slices: The numbers of the slices.
-        one_scale: Whether all rows of a word share one scale.
-        levels: The largest value of a quantized coordinate: the fewer, the smaller and the less exact.
-
-    Yields:
-        The positions of some words within `words`, and their block: word by word, each with all its slices.
+    Yields the positions of some words within `words`, and their block: word by word, each with all its
+    slices. With `one_scale` all rows of a word share one scale. The fewer `levels`, the largest value of a
+    coordinate, the smaller and the less exact is the block.
     """
     step = max(1, _ROWS_AT_ONCE // len(slices))
     for first in range(0, len(words), step):
@@ -165,18 +158,11 @@ def page_similarity(
     share: float = 1.0,
     closeness: float = 0.0,
 ) -> tuple[Floats, Floats]:
-    """Compute the similarities of pairs of rows as the page does.
+    """Compute the similarities of pairs of rows, and their standard deviations, (n,) each, as the page does.
 
-    Args:
-        block: The quantized vectors.
-        one: The first row of each pair, (n,).
-        other: The second row of each pair, (n,).
-        profile: How noise is distributed over the axes, (d,); None for noise that is the same along all axes.
-        share: The share of the axes that noise lies in.
-        closeness: By how much the prior is too sure that words have nothing in common.
-
-    Returns:
-        Similarities and their standard deviations, (n,) each.
+    `profile` says how noise is distributed over the axes, (d,), None: evenly; `share` is the share of the
+    axes that it lies in, and `closeness` is by how much the prior is too sure that words have nothing in
+    common.
     """
     directions, noise = block.directions.astype(np.float64), block.noise.astype(np.float64)
     shares = np.ones(directions.shape[1]) if profile is None else profile

@@ -36,13 +36,10 @@ _NAME = re.compile(
 
 
 class RemoteResources:
-    """Everything that the page can fetch, by name.
+    """Everything that the page can fetch, by name, with the words of a chunk in one resource.
 
-    Args:
-        data: The content of the page.
-        words_per_chunk: The number of words whose vectors, stories or sentences form one resource.
-        at_once: Whether to compute all stories and vectors with the first one, as far as memory allows: for a
-            caller that fetches everything.
+    `at_once` computes all stories and vectors with the first one, as far as memory allows: for a caller that
+    fetches everything.
     """
 
     def __init__(self, data: PageData, words_per_chunk: int | None = None, at_once: bool = False) -> None:
@@ -104,11 +101,7 @@ class RemoteResources:
         return digits == f"{number:04d}" and number < most
 
     def resource(self, name: str) -> bytes:
-        """The bytes of a resource.
-
-        Raises:
-            KeyError: There is no resource of this name.
-        """
+        """The bytes of a resource; KeyError if there is none of this name."""
         match = _NAME.fullmatch(name)
         if match is None or not self.has(name):
             raise KeyError(name)

@@ -54,11 +54,7 @@ _RESOURCE_NAME = re.compile(r"[a-z]+(?:/[0-9]+)?\.bin")
 
 
 def built_page() -> str:
-    """The page that ships with the package.
-
-    Raises:
-        FolderError: The installation lacks the page.
-    """
+    """The page that ships with the package."""
     place = resources.files("wordtide.explorer") / "page" / "explorer.html"
     try:
         return place.read_text(encoding="utf-8")
@@ -165,14 +161,7 @@ class Limits:
         return f"to stay within {self.megabytes:g} MB"
 
     def check(self, words: int) -> None:
-        """Check that the file can hold what was requested.
-
-        Args:
-            words: The number of words that fit.
-
-        Raises:
-            SettingsError: Too few words fit, or fewer than the user requested together with the slices.
-        """
+        """Check that enough words fit: some, or as many as were requested together with slices."""
         if self.words is not None and self.slices is not None:
             raise SettingsError(
                 f"{self.words:,} words and {self.slices:,} slices do not fit into {self.megabytes:g} MB.",
@@ -188,15 +177,9 @@ class Limits:
 def embedded_resources(
     data: PageData, limits: Limits, observer: Observer
 ) -> tuple[dict[str, bytes], PageData]:
-    """Make the resources of a single file.
+    """Make the resources of a single file, by name, the header first.
 
-    Args:
-        data: The content of the page.
-        limits: The size of the file, and the requested words and slices.
-        observer: Receives the progress.
-
-    Returns:
-        The resources by name, the header first, and the data with the words and slices that fit.
+    Also returns the data with the words and slices that fit.
     """
     whole = data.keeping(select_requested(data.model, limits.words, limits.slices), AS_REQUESTED)
     content = fitting_content(whole, limits)

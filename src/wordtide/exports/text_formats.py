@@ -165,11 +165,7 @@ def write_csv(path: Path, selection: Selection, time: float | None, observer: Ob
 
 
 def write_workbook(path: Path, selection: Selection, time: float | None, observer: Observer) -> None:
-    """Write a workbook (.xlsx) of the selected words at one time, or (None) at all slices.
-
-    Raises:
-        SettingsError: The table has more rows or columns than a sheet can hold.
-    """
+    """Write a workbook (.xlsx) of the selected words at one time, or (None) at all slices."""
     columns = _columns(selection)
     rows = 1 + len(selection.words) * (len(selection.model) if time is None else 1)
     if rows > MOST_ROWS or len(columns) > MOST_COLUMNS:

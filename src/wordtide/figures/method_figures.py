@@ -43,17 +43,10 @@ _QUANTILES = {"q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, "q95": 0.95}
 def displacements(
     model: Embeddings, start: Time | None = None, deltas: Sequence[int] = _DELTAS
 ) -> dict[int, Floats]:
-    """Measure the distances between the means of words at a slice and some slices later.
+    """Measure the distances between the means of words at a slice and some slices later, (n,) by delta.
 
-    Only words that occur in each of the compared slices are measured.
-
-    Args:
-        model: The model.
-        start: The time of the first slice; None for the last one that enough slices follow.
-        deltas: The numbers of slices to look ahead, ascending.
-
-    Returns:
-        Distances (n,) by delta.
+    Only words that occur in each of the compared slices are measured. `start` None is the last slice that
+    enough others follow; `deltas` are ascending.
 
     Raises:
         SettingsError: There is no such slice, or no word to measure.
@@ -187,15 +180,9 @@ _REMEDY = f"The columns must be {', '.join(SCORE_COLUMNS)}: a name, a year, and 
 def likelihood_figure(scores: Table) -> Figure:
     """Draw a thin line per method through the slices, and a thick one through its running mean.
 
-    The mean of each method stands beside the end of its line.
-
-    Args:
-        scores: A table with the columns method, time, log_likelihood (per pair) and pairs. The running mean
-            weights slices by pairs. The mean in the label is over the slices that all methods predict, with
-            equal weights, so that labels can be compared; labels have no means if there is no such slice.
-
-    Returns:
-        The figure.
+    The table has the columns method, time, log_likelihood (per pair) and pairs. The running mean weights
+    slices by pairs. The mean beside the end of a line is over the slices that all methods predict, with equal
+    weights, so that these can be compared; without such a slice there is none.
     """
     lines = _lines(scores)
     with styled():
@@ -231,10 +218,7 @@ def _lines(scores: Table) -> dict[str, tuple[Floats, Floats, Floats]]:
 
 
 def read_scores(path: str | PathLike[str]) -> dict[str, Any]:
-    """Read a CSV file of scores.
-
-    Returns:
-        The columns method (a list), time, log_likelihood (per pair) and pairs (arrays).
+    """Read a CSV file of scores: the columns method (a list), time, log_likelihood (per pair) and pairs.
 
     Raises:
         InputError: The file cannot be read, or a row is invalid.

@@ -135,10 +135,7 @@ def text_widths(figure: Figure, size: float) -> Callable[[str], float]:
 
 
 def check_figure_path(path: str | os.PathLike[str], dpi: float = DPI) -> Path:
-    """Check, before long work, that a figure can be written.
-
-    Returns:
-        The path to write.
+    """Check, before long work, that a figure can be written; returns the path to write.
 
     Raises:
         SettingsError: The format is unknown or the resolution is out of range.

@@ -27,15 +27,11 @@ _ALL_WORDS = 1 << 24
 
 @dataclass(frozen=True)
 class Addition:
-    """Later slices of a model.
+    """Later slices of a model: their counts in the words of the model, followed by the admitted ones.
 
-    Attributes:
-        counts: The counts of these slices in the words of the model, followed by the admitted ones.
-        admitted: The new words.
-        arrivals: For each of them the first of these slices in which it occurs.
-        unknown: The number of other words, which are left out.
-        unknown_share: Their share of all counted occurrences.
-        left_out: The labels of slices without a pair of the model's words.
+    `arrivals` has for each admitted word the first of these slices in which it occurs. `unknown` is the
+    number of other words, which are left out, and `unknown_share` their share of all occurrences. `left_out`
+    are the labels of slices without a pair of the model's words.
     """
 
     counts: Counts
@@ -54,17 +50,10 @@ def count_for_update(
     workers: int | None = None,
     **settings: Any,
 ) -> Counts:
-    """Return the counts of a source for an update of a model.
+    """Return the counts of a source (counts, a counts folder, or what `wordtide.count` reads) for an update.
 
-    Texts are counted as the model's were, with its vocabulary, or with all words if it may grow.
-
-    Args:
-        fitted: The model.
-        source: Counts, a counts folder, or whatever `wordtide.count` reads.
-        grow: The largest number of new words.
-        observer: Receives the progress of counting.
-        workers: The number of threads.
-        **settings: Settings of `wordtide.count` for texts; None: as the model was counted.
+    Texts are counted as the model's were, with its vocabulary, or with all words if it may `grow`; settings
+    that are not None take precedence.
 
     Raises:
         SettingsError: The texts cannot be counted as the model's were.
@@ -94,12 +83,7 @@ def count_for_update(
 
 
 def prepare_addition(fitted: Fitted, counts: Counts, growth: GrowthSettings) -> Addition:
-    """Turn counts into later slices of a model.
-
-    Args:
-        fitted: The model.
-        counts: The counts of later texts.
-        growth: How many new words are admitted.
+    """Turn counts of later texts into later slices of a model.
 
     Raises:
         SettingsError: The slices are not later than the model's, or were counted otherwise.

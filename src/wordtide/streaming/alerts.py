@@ -20,16 +20,9 @@ _LF = 0x0A
 
 
 def find_alerts(model: Embeddings, rule: AlertRule, start: str, end: str) -> list[str]:
-    """List the alerts of a model's last slice, the most surprising word first.
+    """List the alerts of the last slice of a filtering model, the most surprising word first.
 
-    Args:
-        model: A model fitted by filtering.
-        rule: Which words are reported.
-        start: The first moment of the slice.
-        end: The moment at which it ends, exclusive.
-
-    Returns:
-        One JSON object per word, without line breaks.
+    Each is a JSON object without line breaks. The slice lasts from `start` to `end`, exclusive.
     """
     last = len(model) - 1
     found = surprises(model, "last", len(model.words), rule.min_occurrences)

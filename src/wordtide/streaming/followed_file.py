@@ -198,12 +198,7 @@ def _matches(file: StreamFile, position: Mapping[str, Any], same_inode: bool) ->
 
 
 def find_stream(source: str | PathLike[str], options: WatchOptions) -> SourceFile:
-    """Find the file to watch and its format, and check that the options suit it.
-
-    Raises:
-        InputError: The source cannot be watched.
-        SettingsError: An option is for another kind of source.
-    """
+    """Find the file to watch and its format, and check that the options suit it."""
     files = find_corpus(os.fspath(source), options.format).files
     if len(files) != 1 or files[0].format not in FORMATS or "://" in files[0].path:
         raise InputError(
@@ -230,15 +225,10 @@ def open_stream(
     record: WatchRecord | None,
     observer: Observer,
 ) -> RowSource:
-    """Open a stream at the position where the last watch stopped.
+    """Open a stream where the last watch stopped; the journal of standard input is in `folder`.
 
-    Args:
-        stream: The file, or standard input.
-        folder: Where the journal of standard input lies.
-        options: How the stream is read.
-        whole_at_end: At the end of standard input, the last row is complete even without a line break.
-        record: The record of the last watch, if there was one.
-        observer: Is notified when rows are lost because a file was emptied.
+    `whole_at_end`: at the end of standard input, the last row is complete even without a line break.
+    `observer` is notified when rows are lost because a file was emptied.
 
     Raises:
         SettingsError: The last watch read another kind of source.

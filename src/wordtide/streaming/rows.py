@@ -162,13 +162,9 @@ class RowReader:
         self.position = RowPosition(file.start if offset is None else offset, line, file)
 
     def next_rows(self, final: bool) -> list[Rows] | None:
-        """Read about a megabyte of rows.
+        """Read about a megabyte of rows; None if no row is complete.
 
-        Args:
-            final: The file will not grow, so its last row is complete even without a line break.
-
-        Returns:
-            The rows, or None if no row is complete.
+        `final`: the file will not grow, so its last row is complete even without a line break.
         """
         if self.format != "jsonl" and not self._has_columns(final):
             return None

@@ -70,14 +70,8 @@ def update_model(
 ) -> Addition:
     """Append the slices of counts to the filtering model in a folder, completely or not at all.
 
-    Args:
-        path: The model folder. Only one process at a time may update it.
-        counts: The counts of later slices.
-        growth: Which new words are admitted; None: none.
-        header_extra: Stored with the model as `Fitted.stream`, and changed together with its slices. None:
-            unchanged.
-        observer: Receives the progress.
-        threads: The number of threads. None: one for each processor.
+    `header_extra` is stored with the model as `Fitted.stream`, and changes together with its slices; None
+    leaves the record as it is.
 
     Raises:
         SettingsError: The model or the counts cannot be used for an update.
@@ -105,11 +99,7 @@ def update_in_memory(fitted: Fitted, counts: Counts, growth: GrowthSettings, thr
 
 
 def read_filtered(path: str | PathLike[str]) -> Fitted:
-    """Read a model folder.
-
-    Raises:
-        SettingsError: The model was not fitted by filtering, so it cannot be updated.
-    """
+    """Read a model folder; a SettingsError if it was not fitted by filtering and cannot be updated."""
     fitted = read_model(_restore_replaced(path))
     _check_filtered(fitted, str(path))
     return fitted

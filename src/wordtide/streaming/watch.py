@@ -42,17 +42,11 @@ _FIRST_DATE = int(np.datetime64("0001-01-01", "s").astype(np.int64))
 
 @dataclass(frozen=True)
 class SliceReport:
-    """What happened to a slice.
+    """What happened to a slice of this number of rows.
 
-    Attributes:
-        label: The name of the slice.
-        rows: The number of its rows.
-        late, bad: Rows since the previous slice that came too late or are not valid.
-        folded: Late rows that were added to this slice.
-        alerts: The number of alerts.
-        seconds: The time from the row that ended the slice to its alerts.
-        admitted: New words.
-        problem: Why the slice is not in the model, or empty.
+    `late` and `bad` rows since the previous slice came too late or are not valid; `folded` ones are late rows
+    that were added to this slice. `seconds` is the time from the row that ended the slice to its alerts.
+    `problem` says why the slice is not in the model, if it is not.
     """
 
     label: str
@@ -86,16 +80,8 @@ def watch(
 ) -> dict[str, int]:
     """Update a filtering model with the slices of a stream, continuing where its last watch stopped.
 
-    Args:
-        model: The model folder. Only one process at a time may watch with it.
-        source: A file, or "-" for standard input.
-        settings: How the stream is cut into slices and fitted.
-        options: How the stream is read and where alerts go.
-        observer: Receives messages and a report of each slice.
-        clock: Returns the time in seconds from 1970.
-
-    Returns:
-        The number of bad rows by reason.
+    The source is a file, or "-" for standard input; only one process at a time may watch with a model.
+    `clock` returns the time in seconds from 1970. Returns the number of bad rows by reason.
 
     Raises:
         SettingsError: The model, or the settings, cannot be used for a watch.

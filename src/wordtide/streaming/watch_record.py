@@ -21,13 +21,9 @@ KIND = "watch"
 class WatchRecord:
     """How far a watch has come. It is part of the model and changes together with its slices.
 
-    Attributes:
-        source: "file" or "input".
-        fields: The names of the columns with date and text.
-        position: The first row that is not in the model, as the source describes it.
-        begins, closed_until, seen_until, late_rows: See `WatchProgress`.
-        slice, start, end: The last slice and its period.
-        alerts: The rule for the alerts of the last slice.
+    `source` is "file" or "input", and `position` the first row that is not in the model, as the source
+    describes it. `fields` are the columns with date and text. For the next four see `WatchProgress`. `slice`,
+    `start` and `end` are the last slice and its period, and `alerts` is the rule for its alerts.
     """
 
     source: str
@@ -55,9 +51,7 @@ class WatchRecord:
 def read_record(fitted: Fitted, forget: bool = False) -> WatchRecord | None:
     """Return the record of the last watch, or None if the model was never watched.
 
-    Args:
-        fitted: The model.
-        forget: Ignore a record that is damaged or of another program.
+    To `forget` is to ignore a record that is damaged or of another program.
 
     Raises:
         SettingsError: Another program feeds the model.

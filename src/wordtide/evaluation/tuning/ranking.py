@@ -72,15 +72,10 @@ def tuning_summary(
 
     A slice that several fits predicted counts once, with the mean of its scores.
 
-    Args:
-        scores: The scores of each combination.
-        seconds: The seconds of the fits of each combination, None where unknown.
-
-    Returns:
-        A row per combination. `mean`, `standard_error`: over the slices. `difference`: to the best mean;
-        `difference_error`: its standard error, from the differences slice by slice. `seconds`: the mean time
-        of a fit. `verdict`: best; worse (by more than two standard errors); or may be as good. Unknown values
-        are None.
+    Returns a row per combination. `mean`, `standard_error`: over the slices. `difference`: to the best mean;
+    `difference_error`: its standard error, from the differences slice by slice. `seconds`: the mean time of a
+    fit. `verdict`: best; worse (by more than two standard errors); or may be as good. Unknown values are
+    None.
     """
     by_slice = {combination: _mean_of_slices(found) for combination, found in scores.items()}
     best = max(by_slice, key=lambda combination: float(by_slice[combination].mean()))

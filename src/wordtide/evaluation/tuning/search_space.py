@@ -67,16 +67,10 @@ class Combination:
 
 
 def checked_grid(given: Mapping[str, Any], method: str, own_window: int) -> Grid:
-    """Check the given lists and complete them with defaults.
+    """Check the given lists or single values by setting, and complete them: a list for each of `LISTED`.
 
-    Args:
-        given: Lists or single values by setting.
-        method: The method to tune.
-        own_window: The window of the counts.
-
-    Returns:
-        A list for each setting in `LISTED`. If no given list has several values and diffusion is not given,
-        diffusion gets a default list.
+    If no given list has several values and diffusion is not given, diffusion gets a default list.
+    `own_window` is that of the counts.
 
     Raises:
         SettingsError: A setting cannot be tuned, or a value is invalid.
@@ -217,14 +211,7 @@ def check_method(method: str) -> None:
 def splits_for(method: str, slices: int, splits: int | None, holdout: float | None, seed: int) -> Splits:
     """Draw different random splits with the seeds `seed`, `seed` + 1, ...
 
-    A smaller number of splits gives the first ones of a larger number.
-
-    Args:
-        method: The method to tune.
-        slices: The number of slices in the corpus.
-        splits: How many splits to draw; None for the default. Small corpora may have fewer.
-        holdout: The share of slices to leave out; None for the default.
-        seed: Determines the splits.
+    A smaller number of splits gives the first ones of a larger number. Small corpora may have fewer.
 
     Raises:
         SettingsError: A setting is invalid or does not apply to the method.

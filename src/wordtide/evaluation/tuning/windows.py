@@ -40,16 +40,9 @@ def window_folder(folder: Path, window: int) -> Path:
 def check_windows(
     counts: Counts, windows: Sequence[int], others: OtherWindows, folder: Path | None
 ) -> OtherWindows:
-    """Reject windows without counts, before anything is written.
+    """Reject windows without counts, before anything is written; `folder` is of a tuning to be continued.
 
-    Args:
-        counts: The counts to tune.
-        windows: The requested windows.
-        others: Sources of counts with other windows.
-        folder: The folder of a tuning to be continued, or None.
-
-    Returns:
-        The sources, with texts that can be read more than once.
+    Returns the sources, with texts that can be read more than once.
 
     Raises:
         SettingsError: Counts of a window are missing, or texts are given for nothing.
