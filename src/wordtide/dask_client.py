@@ -15,7 +15,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -92,26 +92,19 @@ class Cluster:
         return running.results()
 
 
+@dataclass
 class _Run:
     """One call of `Cluster.run`."""
 
-    def __init__(
-        self,
-        client: Any,
-        address: str,
-        tasks: Sequence[Task],
-        is_done: Callable[[Task], bool],
-        advance: Callable[[int], None],
-    ) -> None:
-        self._client = client
-        self._address = address
-        self._tasks = tasks
-        self._is_done = is_done
-        self._advance = advance
-        self._ended: queue.SimpleQueue[int] = queue.SimpleQueue()
-        self._futures: dict[int, Any] = {}
-        self._results: dict[int, Any] = {}
-        self._errors: dict[int, Exception] = {}
+    _client: Any
+    _address: str
+    _tasks: Sequence[Task]
+    _is_done: Callable[[Task], bool]
+    _advance: Callable[[int], None]
+    _ended: "queue.SimpleQueue[int]" = field(default_factory=queue.SimpleQueue)
+    _futures: dict[int, Any] = field(default_factory=dict)
+    _results: dict[int, Any] = field(default_factory=dict)
+    _errors: dict[int, Exception] = field(default_factory=dict)
 
     def wait(self) -> None:
         """Submit the tasks and wait until all have ended, or one has failed and all before it have ended."""

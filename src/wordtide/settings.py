@@ -14,6 +14,7 @@ from typing import Any, get_args, get_origin
 import numpy as np
 
 from wordtide.errors import InputError, SettingsError
+from wordtide.spelling import either
 from wordtide.system import read_text_file
 
 _LARGEST_FILE = 1 << 20  # bytes of a TOML file
@@ -41,7 +42,7 @@ class Setting:
     help: str
     minimum: float = 0
     maximum: float = 0
-    choices: tuple[str, ...] = ()
+    choices: Sequence[str] = ()
     note: str = ""
     example: str = ""
     shown_default: str = ""
@@ -61,7 +62,7 @@ class Setting:
                 return
             if isinstance(value, str) and self.choices:
                 raise SettingsError(
-                    f"{given} is not a number.", f"Give one like {self.example}, or {_listed(self.choices)}."
+                    f"{given} is not a number.", f"Give one like {self.example}, or {either(self.choices)}."
                 )
             whole = float not in self.types
             right = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
@@ -75,7 +76,7 @@ class Setting:
                 )
         elif self.choices:
             if not isinstance(value, str) or value not in self.choices:
-                raise SettingsError(f"{given} is not known.", f"Use {_listed(self.choices)}.")
+                raise SettingsError(f"{given} is not known.", f"Use {either(self.choices)}.")
         elif not isinstance(value, self.types):
             kind = "True or False" if bool in self.types else "a text"
             raise SettingsError(f"{given} is not {kind}.", f"Give {self.example or kind}.")
@@ -93,35 +94,16 @@ class Setting:
         """The help as a sentence with choices and default."""
         if self.choices and not self.is_number:
             marked = [f"{choice} (default)" if choice == self.default else choice for choice in self.choices]
-            return f"{self.help}: {_listed(marked)}{self.note and '; '}{self.note}."
+            return f"{self.help}: {either(marked)}{self.note and '; '}{self.note}."
         shown = self.shown_default
         if not shown and self.default is not None and not isinstance(self.default, bool):
             shown = f"{self.default:g}" if isinstance(self.default, float) else f"{self.default}"
         return f"{self.help}. Default: {shown}." if shown else f"{self.help}."
 
 
-def setting(
-    default: Any,
-    help: str,
-    *,
-    minimum: float = 0,
-    maximum: float = 0,
-    choices: Sequence[str] = (),
-    note: str = "",
-    example: str = "",
-    shown_default: str = "",
-) -> Any:
-    """Declare a setting as a field of a dataclass. The arguments are the attributes of `Setting`."""
-    declared = {
-        "help": help,
-        "minimum": minimum,
-        "maximum": maximum,
-        "choices": tuple(choices),
-        "note": note,
-        "example": example,
-        "shown_default": shown_default,
-    }
-    return field(default=default, metadata={"setting": declared})
+def setting(default: Any, help: str, **declared: Any) -> Any:
+    """Declare a setting as a field of a dataclass, by the attributes of `Setting`."""
+    return field(default=default, metadata={"setting": {"help": help, **declared}})
 
 
 def settings_of(record: type[Any]) -> dict[str, Setting]:
@@ -176,7 +158,3 @@ def read_settings(path: Path, record: type, also: Sequence[str]) -> dict[str, An
             f"{path}: there is no setting {unknown[0]!r}.", f"Settings are {', '.join(sorted(known))}."
         )
     return found
-
-
-def _listed(words: Sequence[str]) -> str:
-    return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))

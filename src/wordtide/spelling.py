@@ -1,6 +1,6 @@
 """Words as users type and read them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from os import PathLike
 
@@ -89,6 +89,15 @@ def read_words(path: str | PathLike[str]) -> list[str]:
     if not words:
         raise InputError(f"{path} holds no words.", _REMEDY)
     return words
+
+
+def either(words: Sequence[str]) -> str:
+    """List alternatives.
+
+    >>> either(["smoothing"]), either(["png", "svg", "pdf"])
+    ('smoothing', 'png, svg or pdf')
+    """
+    return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
 def counted(number: int, noun: str) -> str:

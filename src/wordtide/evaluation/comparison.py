@@ -18,20 +18,21 @@ from wordtide.types import Floats, Integers
 
 Row = dict[str, Any]
 
-#: The columns of the table.
-COLUMNS = (
-    "method",
-    "mean",
-    "standard_error",
-    "difference",
-    "difference_error",
-    "wins",
-    "slices",
-    "mean_of_all",
-    "standard_error_of_all",
-    "all_slices",
-    "seconds",
-)
+#: The columns of the table, with their titles in the report.
+TITLES = {
+    "method": "method",
+    "mean": "mean",
+    "standard_error": "standard error",
+    "difference": "difference to the best",
+    "difference_error": "its standard error",
+    "wins": "wins",
+    "slices": "slices",
+    "mean_of_all": "mean of all",
+    "standard_error_of_all": "standard error",
+    "all_slices": "all slices",
+    "seconds": "training, s",
+}
+COLUMNS = tuple(TITLES)
 
 
 def compare(scores: Sequence[SliceScore], held_out: Sequence[int], seconds: Mapping[str, float]) -> list[Row]:

@@ -15,6 +15,7 @@ from wordtide.embeddings.states import Embeddings
 from wordtide.evaluation.comparison import (
     COLUMNS,
     MOTION_COLUMNS,
+    TITLES,
     Row,
     distances_in,
     motion_row,
@@ -47,19 +48,6 @@ th, td { font-variant-numeric: tabular-nums; }
 th:first-child, td:first-child { text-align: left; }
 img { max-width: 100%; } .note { color: #555; font-size: 0.9rem; }
 """
-_SUMMARY = {
-    "method": "method",
-    "mean": "mean",
-    "standard_error": "standard error",
-    "difference": "difference to the best",
-    "difference_error": "its standard error",
-    "wins": "wins",
-    "slices": "slices",
-    "mean_of_all": "mean of all",
-    "standard_error_of_all": "standard error",
-    "all_slices": "all slices",
-    "seconds": "training, s",
-}
 _MOTION = {
     "method": "method",
     "words": "words",
@@ -178,7 +166,7 @@ def report_page(
         "<h1>How well each method predicts unseen slices</h1>",
         f"<p>{escape(size)}.</p>",
         f"<p><b>{escape(verdict(summary))}</b></p>",
-        _table(summary, _SUMMARY),
+        _table(summary, TITLES),
         f'<p class="note">{_MEASURE}</p>',
         "<h2>Predictive log-likelihood over time</h2>",
         _image(pictures, "likelihood.png", "Predictive log-likelihood per pair over time, by method"),

@@ -163,13 +163,14 @@ class PageData:
         """The stories of the words at some positions, without computing those of others."""
         return packed_json(page_stories(self.model, self.kept, self.kept.words[places]))
 
-    def packed_changed(self) -> bytes:
-        """The table of changed words."""
-        return packed_json(self.changed)
-
-    def packed_divided(self) -> bytes:
-        """The table of words that groups use differently."""
-        return packed_json(self.divided)
+    def packed_view(self, name: str) -> bytes:
+        """What a view shows: "changed" or "divided" words, the "cards" of the first view, or the "map"."""
+        if name == "map":
+            words, threads, observer = self.words_on_map, self.threads, self.observer
+            return packed_json(word_map(self.model, self.vectors, self.kept, words, threads, observer))
+        if name == "cards":
+            return packed_json(word_cards(self.model, self.vectors, self.kept, self.changed))
+        return packed_json(self.changed if name == "changed" else self.divided)
 
     def packed_groups(self, levels: int = LEVELS) -> bytes:
         """The vectors of these words in each group: by group, word and slice, as differences along time."""
@@ -187,16 +188,6 @@ class PageData:
             np.frombuffer(directions, dtype=np.int8).reshape(rows, -1), len(self.kept.slices)
         )
         return gzipped([differences.tobytes(), noise, settled])
-
-    def packed_cards(self) -> bytes:
-        """The words of the first view."""
-        return packed_json(word_cards(self.model, self.vectors, self.kept, self.changed))
-
-    def packed_map(self) -> bytes:
-        """The map."""
-        return packed_json(
-            word_map(self.model, self.vectors, self.kept, self.words_on_map, self.threads, self.observer)
-        )
 
     def packed_examples(self, most: int, places: Integers | None = None) -> bytes:
         """Up to `most` sentences of each word at some positions, or of all words."""

@@ -107,16 +107,12 @@ class RemoteResources:
             raise KeyError(name)
         single, kind, digits = match.groups()
         if single:
-            singles = {
+            made = {
                 "header": self._header,
                 "occurrences": self.data.packed_occurrences,
-                "changed": self.data.packed_changed,
-                "cards": self.data.packed_cards,
-                "map": self.data.packed_map,
-                "divided": self.data.packed_divided,
                 "groups": self.data.packed_groups,
             }
-            return singles[single]()
+            return made[single]() if single in made else self.data.packed_view(single)
         number = int(digits)
         if kind == "slices":
             return self._slice(number)

@@ -220,31 +220,26 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = (
             self.close_connection or "content-length" in self.headers or "transfer-encoding" in self.headers
         )
-        refused = self._refusal()
-        if refused is not None:
-            self._send(
-                refused,
-                "text/plain; charset=utf-8",
-                f"{refused.value} {refused.phrase}\n".encode(),
-                with_body,
-            )
-            return
-        path = self.path.partition("?")[0]
-        if path in _PAGES:
-            self._send(HTTPStatus.OK, "text/html; charset=utf-8", self.server.page, with_body)
-            return
+        refused, path = self._refusal(), self.path.partition("?")[0]
         name = path.removeprefix(_DATA)
-        if not path.startswith(_DATA) or not self.server.resources.has(name):
-            self._send(HTTPStatus.NOT_FOUND, "text/plain; charset=utf-8", b"404 Not Found\n", with_body)
-            return
-        try:
-            content = self.server.cache.get(name)
-        except Exception as error:  # a damaged model can raise anything; the server continues and reports it
-            self.server.complain(f"{name} could not be made: {type(error).__name__}: {error}")
-            message = b"500 This part of the model cannot be read.\n"
-            self._send(HTTPStatus.INTERNAL_SERVER_ERROR, "text/plain; charset=utf-8", message, with_body)
-            return
-        self._send(HTTPStatus.OK, "application/octet-stream", content, with_body)
+        status, kind, content = HTTPStatus.OK, "application/octet-stream", b""
+        if refused is not None:
+            status = refused
+        elif path in _PAGES:
+            kind, content = "text/html; charset=utf-8", self.server.page
+        elif not path.startswith(_DATA) or not self.server.resources.has(name):
+            status = HTTPStatus.NOT_FOUND
+        else:
+            try:
+                content = self.server.cache.get(name)
+            except Exception as error:  # a damaged model can raise anything; the server continues
+                self.server.complain(f"{name} could not be made: {type(error).__name__}: {error}")
+                status = HTTPStatus.INTERNAL_SERVER_ERROR
+        if status is not HTTPStatus.OK:
+            broken = status is HTTPStatus.INTERNAL_SERVER_ERROR
+            problem = "This part of the model cannot be read." if broken else status.phrase
+            kind, content = "text/plain; charset=utf-8", f"{status.value} {problem}\n".encode()
+        self._send(status, kind, content, with_body)
 
     def _refusal(self) -> HTTPStatus | None:
         """The reason for rejecting a request, if there is one."""

@@ -221,16 +221,9 @@ def _depending_on_slices(data: PageData, content: Content) -> dict[str, bytes]:
 
 
 def _depending_on_words(data: PageData) -> dict[str, bytes]:
-    found = {
-        "stories.bin": packed_json(data.stories),
-        "changed.bin": data.packed_changed(),
-        "cards.bin": data.packed_cards(),
-    }
-    if data.words_on_map:
-        found["map.bin"] = data.packed_map()
-    if data.groups:
-        found["divided.bin"] = data.packed_divided()
-    return found
+    found = {"stories.bin": packed_json(data.stories)}
+    shown = {"changed": True, "cards": True, "map": data.words_on_map > 0, "divided": bool(data.groups)}
+    return found | {f"{name}.bin": data.packed_view(name) for name, is_shown in shown.items() if is_shown}
 
 
 def fitting_content(data: PageData, limits: Limits) -> Content:

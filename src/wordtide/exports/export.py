@@ -22,7 +22,6 @@ from wordtide.questions.vectors import DEFAULT_VECTORS
 from wordtide.spelling import counted
 from wordtide.storage.folders import check_file_writable, new_files, real_target
 from wordtide.timeline import Time
-from wordtide.types import Array
 
 FORMATS = ("gensim", "excel", "csv", "parquet", "word2vec", "word2vec-binary", "npz", "projector", "dwe")
 #: Formats that hold all slices if no time is given.
@@ -123,7 +122,7 @@ def _write_word_vectors(
         )
     if to == "projector":
         deviations = selection.deviations_at(year) if selection.has_deviations else None
-        occurrences = _occurrences_at(selection.model, year)[selection.rows]
+        occurrences = selection.occurrences_at(year)
         changed = save_projector(target, selection.words, means, occurrences, deviations, overwrite)
     else:
         binary = to in ("gensim", "word2vec-binary")
@@ -132,12 +131,6 @@ def _write_word_vectors(
         observer.message(f"read it with KeyedVectors.load_word2vec_format({str(target)!r}, binary=True)")
     if changed:
         observer.message(f"White space in {counted(changed, 'word')} is written as _.")
-
-
-def _occurrences_at(model: Embeddings, year: float) -> Array:
-    """Occurrences of all words in the slice of this time, (L,); zeros off the grid."""
-    t = model.slice_at(year)
-    return model.fitted.occurrences.of_slice(-1 if t is None else t)  # no slice has the number -1
 
 
 def _shown_size(selection: Selection, to: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from wordtide.embeddings.states import Embeddings
 from wordtide.errors import SettingsError
 from wordtide.questions.vectors import Vectors, vectors_of
-from wordtide.types import Integers, Singles
+from wordtide.types import Array, Integers, Singles
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,11 @@ class Selection:
     def has_deviations(self) -> bool:
         """Whether vectors have standard deviations; point estimates have none."""
         return self.vectors.uncertain
+
+    def occurrences_at(self, time: float) -> Array:
+        """Occurrences of the selected words in the slice of a time, (n,); zeros off the grid."""
+        t = self.model.slice_at(time)
+        return self.model.fitted.occurrences.of_slice(-1 if t is None else t)[self.rows]  # no slice is -1
 
     def means_at(self, time: float) -> Singles:
         """Means of the selected words at one time, (n, d)."""

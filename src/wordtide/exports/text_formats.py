@@ -194,13 +194,11 @@ def _rows(
     selection: Selection, time: float | None, observer: Observer
 ) -> Iterator[tuple[float, str, float, list[str]]]:
     """Time, word, occurrences and vector of each word. Numbers have the fewest digits that identify them."""
-    model, rows = selection.model, selection.rows
-    years = model.times.tolist() if time is None else [time]
+    years = selection.model.times.tolist() if time is None else [time]
     means: Iterable[Singles] = selection.means_at_slices() if time is None else [selection.means_at(time)]
     with observer.stage("writing", len(years), "slices"):
         for year, vectors in zip(years, means, strict=True):
-            t = model.slice_at(year)
-            occurrences = model.fitted.occurrences.of_slice(-1 if t is None else t)[rows].tolist()
+            occurrences = selection.occurrences_at(year).tolist()
             texts = vectors.astype(np.float32, copy=False).astype(str).tolist()
             yield from ((year, *row) for row in zip(selection.words, occurrences, texts, strict=True))
             observer.step()

@@ -176,21 +176,13 @@ def _checked_vectors(vectors: Array) -> Floats:
 def _check_settings(
     perplexity: float, penalty: float, decay: float, steps: int, seed: int, threads: int | None
 ) -> None:
-    if not (math.isfinite(perplexity) and perplexity >= 1.0):
-        raise SettingsError(
-            f"A perplexity of {perplexity} cannot be used.", "Give a number of neighbors, 1 or more."
-        )
-    if not (math.isfinite(penalty) and penalty >= 0.0):
-        raise SettingsError(
-            f"A movement penalty of {penalty} cannot be used.", "Give 0 or more; 0.01 is usual."
-        )
-    if not 0.0 < decay <= 1.0:
-        raise SettingsError(
-            f"A decay of {decay} cannot be used.", "Give a number above 0, and 1 at most; 0.95 is usual."
-        )
-    if steps < 1:
-        raise SettingsError(f"{steps} steps are too few.", "Give at least one step; 100 is usual.")
-    if seed < 0:
-        raise SettingsError(f"A seed of {seed} cannot be used.", "Give 0 or more.")
-    if threads is not None and not 1 <= threads <= 1024:
-        raise SettingsError(f"{threads} threads cannot be used.", "Give a number from 1 to 1024.")
+    for sound, named, remedy in (
+        (1.0 <= perplexity < math.inf, f"A perplexity of {perplexity}", "Give 1 neighbor or more."),
+        (0.0 <= penalty < math.inf, f"A movement penalty of {penalty}", "Give 0 or more; 0.01 is usual."),
+        (0.0 < decay <= 1.0, f"A decay of {decay}", "Give more than 0, at most 1; 0.95 is usual."),
+        (steps >= 1, f"The number of steps {steps}", "Give at least one step; 100 is usual."),
+        (seed >= 0, f"The seed {seed}", "Give 0 or more."),
+        (threads is None or 1 <= threads <= 1024, f"{threads} threads", "Give a number from 1 to 1024."),
+    ):
+        if not sound:  # as of NaN
+            raise SettingsError(f"{named} cannot be used.", remedy)

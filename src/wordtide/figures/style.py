@@ -6,7 +6,7 @@ Words are untrusted text and are never interpreted as mathematics.
 import io
 import os
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from wordtide.errors import SettingsError
+from wordtide.spelling import either
 from wordtide.storage.folders import check_file_writable, new_files, real_target
 
 WIDTH = 7.0  # inches: the text block of a page
@@ -45,7 +46,7 @@ METHOD_DASHES: dict[str, Dashes] = {
 }
 _DASH_CYCLE: tuple[Dashes, ...] = ("-", (0, (5, 1.5)), (0, (3, 1.2, 1, 1.2)), (0, (1, 1.2)))
 
-ENDINGS = ("png", "svg", "pdf")
+_ENDINGS = (".png", ".svg", ".pdf")
 DPI = 300
 _SCREEN_DPI = 110
 _DPI_RANGE = (50, 1200)  # 350 pixels across, up to the resolution of print
@@ -141,11 +142,11 @@ def check_figure_path(path: str | os.PathLike[str], dpi: float = DPI) -> Path:
         SettingsError: The format is unknown or the resolution is out of range.
         OutputError: The file cannot be written.
     """
-    ending = Path(path).suffix.lower().removeprefix(".")
-    if ending not in ENDINGS:
-        named = f"the ending .{ending}" if ending else "no ending"
+    ending = Path(path).suffix.lower()
+    if ending not in _ENDINGS:
+        named = f"the ending {ending}" if ending else "no ending"
         raise SettingsError(
-            f"{path} has {named}, so the format of the figure is unknown.", f"Use {_listed(ENDINGS)}."
+            f"{path} has {named}, so the format of the figure is unknown.", f"Use {either(_ENDINGS)}."
         )
     if not _DPI_RANGE[0] <= dpi <= _DPI_RANGE[1]:
         raise SettingsError(
@@ -188,7 +189,3 @@ def render(figure: Figure, ending: str, dpi: float) -> bytes:
     with styled():
         figure.savefig(picture, format=ending, dpi=dpi, metadata=_NO_DATE[ending])
     return picture.getvalue()
-
-
-def _listed(endings: Sequence[str]) -> str:
-    return ", ".join(f".{ending}" for ending in endings[:-1]) + f" or .{endings[-1]}"

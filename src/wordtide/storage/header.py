@@ -13,7 +13,7 @@ from isal import isal_zlib
 from wordtide.errors import FolderError, VersionError
 
 HEADER = "header.json"
-_LARGEST_HEADER = 64 << 20
+_LARGEST = 64 << 20  # bytes of a JSON file
 #: A function whose first argument is the path of a folder.
 Reader = TypeVar("Reader", bound=Callable[..., Any])
 
@@ -55,8 +55,6 @@ def read_header(folder: Path, kind: str, *versions: int) -> dict[str, Any]:
     """
     path = folder / HEADER
     try:
-        if path.stat().st_size > _LARGEST_HEADER:
-            raise FolderError(f"{path} is too large to be a header.", f"Make the {kind} folder again.")
         header = read_json(path)
     except FileNotFoundError:
         raise FolderError(
@@ -137,8 +135,6 @@ def _identity(path: str | os.PathLike[str]) -> tuple[int, int, int] | None:
 
 def _entries(folder: Path) -> dict[str, Any]:
     try:
-        if (folder / HEADER).stat().st_size > _LARGEST_HEADER:
-            return {}
         header = read_json(folder / HEADER)
     except (OSError, ValueError, RecursionError):
         return {}
@@ -146,9 +142,10 @@ def _entries(folder: Path) -> dict[str, Any]:
 
 
 def read_json(path: Path) -> Any:
-    """Read a JSON file; ValueError if it is not a regular file."""
-    if not stat.S_ISREG(path.stat().st_mode):  # reading a pipe of this name would block forever
-        raise ValueError("it is not a regular file")
+    """Read a JSON file; ValueError if it is not a regular file, or too large."""
+    facts = path.stat()
+    if not stat.S_ISREG(facts.st_mode) or facts.st_size > _LARGEST:  # a pipe would block forever
+        raise ValueError("it is not a regular file, or too large for one of its kind")
     return json.loads(path.read_text(encoding="utf-8"))
 
 
