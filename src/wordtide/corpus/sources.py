@@ -171,10 +171,7 @@ def _files_of(name: str, format: str) -> tuple[list[SourceFile], Counter[str]]:
         return _files_at(name, format)
     path = Path(name)
     if path.is_dir():
-        inside, others = _files_in(path, format)
-        if not inside:
-            raise _nothing_known_in(name, others)
-        return inside, others
+        return _known_files(name, _files_in(path), format)
     if path.exists():
         return [_named_file(name, os.path.dirname(name), format)], none
     if not glob.has_magic(name):
@@ -219,19 +216,16 @@ def _files_at(url: str, format: str) -> tuple[list[SourceFile], Counter[str]]:
         raise InputError(f"There is no file at {url}.", "Check the URL.")
     if folder != url.rstrip("/"):
         return [_remote_file(file, folder, format) for file in found], others
-    inside: list[SourceFile] = []
-    for file in found:
-        label = os.path.relpath(without_query(file.url), folder)
-        if any(part.startswith(".") for part in label.split("/")):
-            continue
-        kind = _format_of(label, format, "")
-        if kind:
-            inside.append(SourceFile(file.url, label, kind, size=file.size, version=file.version))
-        else:
-            others[_ending(label)] += 1
-    if not inside:
-        raise _nothing_known_in(url, others)
-    return inside, others
+    labeled = ((os.path.relpath(without_query(file.url), folder), file) for file in found)
+    return _known_files(
+        url,
+        (
+            SourceFile(file.url, label, "", size=file.size, version=file.version)
+            for label, file in labeled
+            if not any(part.startswith(".") for part in label.split("/"))
+        ),
+        format,
+    )
 
 
 def _remote_file(file: RemoteFile, folder: str, format: str) -> SourceFile:
@@ -239,12 +233,25 @@ def _remote_file(file: RemoteFile, folder: str, format: str) -> SourceFile:
     return SourceFile(file.url, named.label, named.format, size=file.size, version=file.version)
 
 
-def _nothing_known_in(folder: str, others: Counter[str]) -> InputError:
-    known = " ".join(ending for ending in _ENDINGS if ending != ".doc")
-    return InputError(
-        f"{folder} holds no files that can be read ({listed_endings(others) or 'it is empty'}).",
-        f"Known endings: {known}, each also with .gz or .zst. Or name the --format.",
-    )
+def _known_files(
+    folder: str, files: Iterable[SourceFile], format: str
+) -> tuple[list[SourceFile], Counter[str]]:
+    """The files of a folder with known endings, and the numbers of others."""
+    inside: list[SourceFile] = []
+    others: Counter[str] = Counter()
+    for file in files:
+        kind = _format_of(file.label, format, "")
+        if kind:
+            inside.append(replace(file, format=kind))
+        else:
+            others[_ending(file.label)] += 1
+    if not inside:
+        known = " ".join(ending for ending in _ENDINGS if ending != ".doc")
+        raise InputError(
+            f"{folder} holds no files that can be read ({listed_endings(others) or 'it is empty'}).",
+            f"Known endings: {known}, each also with .gz or .zst. Or name the --format.",
+        )
+    return inside, others
 
 
 def _folder_before_wildcards(pattern: str) -> str:
@@ -253,13 +260,11 @@ def _folder_before_wildcards(pattern: str) -> str:
     return pattern
 
 
-def _files_in(folder: Path, format: str) -> tuple[list[SourceFile], Counter[str]]:
+def _files_in(folder: Path) -> Iterator[SourceFile]:
     if is_made_by_wordtide(folder):
         raise InputError(
             f"{folder} was made by wordtide and holds no texts.", "Give the folder with the texts."
         )
-    inside: list[SourceFile] = []
-    others: Counter[str] = Counter()
     for parent, folders, files in os.walk(folder, onerror=_refuse_folder):
         folders[:] = sorted(
             name
@@ -267,15 +272,9 @@ def _files_in(folder: Path, format: str) -> tuple[list[SourceFile], Counter[str]
             if not name.startswith(".") and not is_made_by_wordtide(Path(parent, name))
         )
         for name in sorted(files):
-            if name.startswith("."):
-                continue
-            path = os.path.join(parent, name)
-            kind = _format_of(name, format, "")
-            if kind:
-                inside.append(SourceFile(path, os.path.relpath(path, folder), kind))
-            else:
-                others[_ending(name)] += 1
-    return inside, others
+            if not name.startswith("."):
+                path = os.path.join(parent, name)
+                yield SourceFile(path, os.path.relpath(path, folder), "")
 
 
 def _refuse_folder(error: OSError) -> None:

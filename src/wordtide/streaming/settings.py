@@ -73,9 +73,7 @@ class WatchSettings(GrowthSettings):
 
     def __post_init__(self) -> None:
         check_settings(self)
-        parse_duration(self.patience, "--patience")
-        if self.close_after is not None:
-            parse_duration(self.close_after, "--close-after")
+        _ = self.patience_seconds, self.close_after_seconds  # raises an error if one is not a duration
 
     @property
     def patience_seconds(self) -> int:

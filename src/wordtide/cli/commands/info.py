@@ -1,7 +1,6 @@
 """`wordtide info` and `wordtide examples`: the content of a counts or model folder, and words in context."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +14,7 @@ from wordtide.cli.output import Format, console, print_json, print_rows
 from wordtide.counts.counts import KIND as COUNTS
 from wordtide.counts.counts import Counts
 from wordtide.counts.examples.concordance import Example
+from wordtide.counts.settings import CountSettings
 from wordtide.embeddings.folder import KIND as MODEL
 from wordtide.embeddings.posterior import Posterior
 from wordtide.embeddings.states import Embeddings
@@ -57,32 +57,13 @@ def info(
             "Give a counts or model folder.",
         )
     else:
-        _print_counts(Counts.load(folder, check=check), format, all_slices)
-
-
-@dataclass(frozen=True)
-class _Description:
-    """What `info` shows: facts, all settings and those that differ from the defaults, and a row per slice."""
-
-    facts: dict[str, Any]
-    settings: dict[str, Any]
-    changed: dict[str, Any]
-    columns: Sequence[str]
-    slices: list[dict[str, Any]]
-
-
-def _print_counts(counts: Counts, format: Format, all_slices: bool) -> None:
-    settings, default = counts.settings.as_json(), type(counts.settings)().as_json()
-    changed = {name: value for name, value in settings.items() if value != default[name]}
-    _print(_Description(_facts(counts), settings, changed, _COLUMNS, _slices(counts)), format, all_slices)
+        counts = Counts.load(folder, check=check)
+        facts = {**_facts(counts), "settings": counts.settings.as_json()}
+        _print(facts, CountSettings().as_json(), _slices(counts), _COLUMNS, format, all_slices)
 
 
 def _print_model(model: DynamicEmbeddings, format: Format, all_slices: bool) -> None:
-    settings = model.settings
-    default = FitSettings().as_json()
-    changed = {
-        name: value for name, value in settings.items() if name not in default or value != default[name]
-    }
+    facts = {**model_facts(model), "settings": model.settings}
     last = {row["slice"]: row["elbo"] for row in model.curve if row["elbo"] is not None}
     rows = [
         {
@@ -102,7 +83,7 @@ def _print_model(model: DynamicEmbeddings, format: Format, all_slices: bool) -> 
         columns.append("new_words")
     if format is Format.table and not last.keys() - {None}:  # measured over all slices together
         columns.remove("elbo")
-    _print(_Description(model_facts(model), settings, changed, columns, rows), format, all_slices)
+    _print(facts, FitSettings().as_json(), rows, columns, format, all_slices)
 
 
 def model_facts(model: Embeddings) -> dict[str, Any]:
@@ -159,23 +140,32 @@ def _print_arrivals(model: DynamicEmbeddings, format: Format) -> None:
         print_rows(rows, format, columns)
 
 
-def _print(found: _Description, format: Format, all_slices: bool) -> None:
+def _print(
+    facts: dict[str, Any],
+    defaults: dict[str, Any],
+    slices: list[dict[str, Any]],
+    columns: Sequence[str],
+    format: Format,
+    all_slices: bool,
+) -> None:
+    """Print facts, the last of which are the settings, and a row per slice."""
     if format is Format.json:
-        print_json({**found.facts, "settings": found.settings, "slices": found.slices})
+        print_json({**facts, "slices": slices})
         return
-    rows = [{name: "" if value is None else value for name, value in row.items()} for row in found.slices]
+    rows = [{name: "" if value is None else value for name, value in row.items()} for row in slices]
     if format is Format.csv:
-        print_rows(rows, format, found.columns)
+        print_rows(rows, format, columns)
         return
-    out = console()
-    for name, value in found.facts.items():
+    out, settings = console(), facts.pop("settings")
+    for name, value in facts.items():
         if value is not None:
             out.print(_fact_line(name.replace("_", " "), _shown_fact(value)))
-    out.print(_fact_line("settings", "  ".join(f"{k}={v}" for k, v in found.changed.items()) or "defaults"))
+    changed = (f"{k}={v}" for k, v in settings.items() if k not in defaults or v != defaults[k])
+    out.print(_fact_line("settings", "  ".join(changed) or "defaults"))
     out.print()
     cut = len(rows) - _SHOWN if len(rows) > _SHOWN and not all_slices else 0
     half = _SHOWN // 2
-    print_rows([*rows[:half], *rows[half + cut :]] if cut else rows, format, found.columns)
+    print_rows([*rows[:half], *rows[half + cut :]] if cut else rows, format, columns)
     if cut:
         out.print(f"({counted(cut, 'slice')} after the first {half} not shown; --all shows every slice)")
 
