@@ -25,6 +25,7 @@ DATE_MISSING = "the date is missing"
 GROUP_MISSING = "the group is missing"
 _LONGEST_GROUP = 100
 _NOT_IN_NAMES = ("Cc", "Cs", "Zl", "Zp")  # categories of characters: control, surrogates, separators
+_FIRST_YEAR = -62_135_596_800  # seconds from 1970: the beginning of the year 1
 _SAFE_STAMPS = 250_000_000_000  # seconds from 1970: the years -5952 to 9892 need no check
 
 
@@ -151,35 +152,19 @@ def _from_iso(column: pa.Array) -> DateColumn | None:
     """
     if column.null_count or len(column) == 0 or pa.types.is_string_view(column.type):
         return None
-    data, offsets = text_buffers(column)
-    length = int(offsets[1] - offsets[0])
-    if length not in (10, 19, 20) or not (np.diff(offsets) == length).all():
+    lengths = pc.binary_length(column)
+    length = lengths[0].as_py()
+    if length not in (10, 19, 20) or not pc.all(pc.equal(lengths, length)).as_py():
         return None
-    letters = data[offsets[0] : offsets[-1]].reshape(-1, length)
-    fixed = {4: b"-", 7: b"-", 10: b"T ", 13: b":", 16: b":", 19: b"Z"}
-    for place, allowed in fixed.items():
-        if place < length and not np.isin(letters[:, place], list(allowed)).all():
-            return None
-    digits = letters[:, [place for place in range(length) if place not in fixed]].astype(np.int64) - ord("0")
-    if ((digits < 0) | (digits > 9)).any():
+    try:
+        moments = column.cast(pa.timestamp("s", tz="UTC" if length == 20 else None)).cast(pa.int64())
+    except pa.ArrowInvalid:
         return None
-    years = digits[:, :4] @ np.array([1000, 100, 10, 1])
-    parts = digits[:, 4::2] * 10 + digits[:, 5::2]
-    months = ((years - 1970) * 12 + parts[:, 0] - 1).astype("datetime64[M]")
-    first_days, next_days = (
-        (months + shift).astype("datetime64[D]").astype(np.int64) for shift in (0, np.timedelta64(1, "M"))
-    )
-    days = first_days + parts[:, 1] - 1
-    proper = (
-        (years >= 1) & (parts[:, 0] >= 1) & (parts[:, 0] <= 12) & (days >= first_days) & (days < next_days)
-    )
-    if length > 10:
-        proper &= (parts[:, 2] < 24) & (parts[:, 3] < 60) & (parts[:, 4] < 60)
-    if not proper.all():
+    stamps = moments.to_numpy(zero_copy_only=False)
+    if stamps.min() < _FIRST_YEAR:
         return None
-    if length == 10:
-        return days * DAY + DAY // 2, np.full(len(days), DAY), {}
-    return days * DAY + parts[:, 2:] @ np.array([3600, 60, 1]), np.full(len(days), 1), {}
+    days = length == 10
+    return stamps + (DAY // 2 if days else 0), np.full(len(stamps), DAY if days else 1), {}
 
 
 def folder_level(field: str | None) -> int | None:

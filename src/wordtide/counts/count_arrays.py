@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wordtide.storage.arrays import GrowingArrays, load_array
-from wordtide.types import Array, Integers
+from wordtide.types import Array, Flags, Integers
 
 Part = TypeVar("Part")
 
@@ -89,6 +89,10 @@ class CountArrays:
         """The words of slice t, and their occurrences in units of 1/places."""
         there = slice(int(self.slice_unigrams[t]), int(self.slice_unigrams[t + 1]))
         return np.asarray(self.unigram_words[there]), np.asarray(self.unigram_values[there])
+
+    def are_counted(self) -> Flags:
+        """Whether each slice has words or pairs."""
+        return np.diff(self.slice_rows) + np.diff(self.slice_unigrams) > 0
 
     def between(self, first: int, stop: int) -> "CountArrays":
         """The arrays of the slices from `first` to `stop`; the largest are not copied."""

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 import numpy as np
 
 from wordtide.counts.count_arrays import CountArrays, join_arrays
-from wordtide.counts.settings import Summary
+from wordtide.counts.settings import CountSettings, Summary
 from wordtide.errors import FolderError, InputError
 from wordtide.storage.arrays import load_array, save_array
 from wordtide.storage.cells import read_lines, write_lines
 from wordtide.timeline import DatedSlices, Slices
-from wordtide.types import Integers
+from wordtide.types import Floats, Integers
 
 if TYPE_CHECKING:
     from wordtide.corpus.documents import Batch
@@ -33,12 +33,30 @@ _LARGEST_TEXT = 1 << 20
 
 
 class CountsLike(Protocol):
-    """The part of the interface of `Counts`, which itself imports this module, that groups need."""
+    """The interface of `Counts` for the modules that it imports."""
 
+    words: list[str]
     slices: Slices
     arrays: CountArrays
-    summary: Summary
+    settings: CountSettings
+    window: int
     places: int
+    summary: Summary
+    path: Path | None
+
+    @property
+    def groups(self) -> "Mapping[str, CountsLike]":
+        """The counts of each group."""
+
+    @property
+    def times(self) -> Floats:
+        """The mean date of each slice."""
+
+    def word_number(self, word: str) -> int:
+        """The number of a word; UnknownWordError if there is none."""
+
+    def upper(self, t: int) -> Any:
+        """The stored half of slice t as a sparse matrix; FolderError if it is damaged."""
 
     def replaced(self, slices: Slices, arrays: CountArrays, summary: Summary) -> Self:
         """Counts of the same words with other slices."""

@@ -1,16 +1,16 @@
 """Exact sums of counts: counting parts and merging them gives the counts of the whole."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from wordtide.counts.count_arrays import CountArrays, CountsWriter, entries_by_slice
 from wordtide.counts.examples.store import ExampleStore, has_examples, merge_examples
-from wordtide.counts.groups import MOST_GROUPS, OWN_FIELDS
+from wordtide.counts.groups import MOST_GROUPS, OWN_FIELDS, CountsLike
 from wordtide.counts.pairs import bits_for, compress_rows
 from wordtide.counts.settings import MUST_AGREE, CountSettings, Summary
 from wordtide.counts.sums import KeySums, add_sums
@@ -22,26 +22,6 @@ from wordtide.types import Integers
 _SHARED = ("distinct_words", "phrases", "phrases_left_out")
 
 
-class Addend(Protocol):
-    """The part of the interface of `Counts`, which itself imports this module, that merging needs."""
-
-    words: list[str]
-    slices: Slices
-    arrays: CountArrays
-    settings: CountSettings
-    window: int
-    places: int
-    summary: Summary
-    path: Path | None
-
-    @property
-    def groups(self) -> "Mapping[str, Addend]":
-        """The counts of each group."""
-
-    def upper(self, t: int) -> Any:
-        """The stored half of slice t as a sparse matrix; FolderError if it is damaged."""
-
-
 class MergedCounts(NamedTuple):
     """The sum of counts, except for what they have in common."""
 
@@ -51,7 +31,7 @@ class MergedCounts(NamedTuple):
     summary: Summary
 
 
-def check_agreement(parts: Sequence[Addend]) -> None:
+def check_agreement(parts: Sequence[CountsLike]) -> None:
     """Raise a SettingsError if counts cannot be added, because their vocabularies or settings differ."""
     first = parts[0]
     for other in parts[1:]:
@@ -86,7 +66,7 @@ def check_agreement(parts: Sequence[Addend]) -> None:
                 )
 
 
-def write_sum(parts: Sequence[Addend], folder: Path) -> MergedCounts:
+def write_sum(parts: Sequence[CountsLike], folder: Path) -> MergedCounts:
     """Add counts and write the large arrays, and the examples if all parts have some, to a folder."""
     settings = parts[0].settings
     slices, members = settings.unite_slices([part.slices for part in parts])
@@ -104,7 +84,7 @@ def write_sum(parts: Sequence[Addend], folder: Path) -> MergedCounts:
 
 
 def write_sum_of_groups(
-    parts: Sequence[Addend], folder: Path
+    parts: Sequence[CountsLike], folder: Path
 ) -> tuple[list[str], CountArrays, dict[str, Integers]]:
     """Add the groups of counts by their names and write the large arrays to a new folder.
 
@@ -122,7 +102,7 @@ def write_sum_of_groups(
     words = len(parts[0].words)
     with CountsWriter(folder, words) as writer:
         for row, name in enumerate(names):
-            sources: list[list[tuple[Addend, int]]] = [[] for _ in range(len(slices))]
+            sources: list[list[tuple[CountsLike, int]]] = [[] for _ in range(len(slices))]
             for part, places in zip(parts, members, strict=True):
                 group = part.groups.get(name)
                 if group is not None:
@@ -136,7 +116,7 @@ def write_sum_of_groups(
     return names, arrays, {number: sums.ravel() for number, sums in numbers.items()}
 
 
-def _write_slice(writer: CountsWriter, source: Sequence[tuple[Addend, int]], words: int) -> None:
+def _write_slice(writer: CountsWriter, source: Sequence[tuple[CountsLike, int]], words: int) -> None:
     """Write the sum of slices of several counts; nothing, if there are none."""
     if not source:
         writer.end_slice(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
@@ -147,14 +127,14 @@ def _write_slice(writer: CountsWriter, source: Sequence[tuple[Addend, int]], wor
     writer.end_slice(unigrams.keys, unigrams.sums)
 
 
-def _pairs(part: Addend, t: int) -> KeySums:
+def _pairs(part: CountsLike, t: int) -> KeySums:
     half = part.upper(t)
     bits = bits_for(len(part.words))
     rows = np.repeat(np.arange(len(part.words), dtype=np.uint64), np.diff(half.indptr))
     return KeySums(rows << np.uint64(bits) | half.indices.astype(np.uint64), half.data)
 
 
-def _unigrams(part: Addend, t: int) -> KeySums:
+def _unigrams(part: CountsLike, t: int) -> KeySums:
     words, values = part.arrays.words_of(t)
     return KeySums(words.astype(np.int64), values.astype(np.int64))
 
@@ -171,5 +151,5 @@ def _summed(summaries: Sequence[Summary]) -> Summary:
     return Summary(**numbers, skipped=dict(skipped))
 
 
-def _name(counts: Addend) -> str:
+def _name(counts: CountsLike) -> str:
     return str(counts.path) if counts.path else "the counts in memory"

@@ -19,7 +19,7 @@ import numpy as np
 
 from wordtide.corpus.sources import Corpus
 from wordtide.corpus.tokens.tokenizers import Tokenizer, load_tokenizer
-from wordtide.counts.cluster.job import Job, Piece, Run, read_lexicon, write_word_list
+from wordtide.counts.cluster.job import Job, Piece, Run, on_shards, read_lexicon, write_word_list
 from wordtide.counts.cluster.phrase_pieces import ShardPasses, make_plan
 from wordtide.counts.cluster.reduce import ShardCounts, add_up, merge_shard_counts, unite_lexicons
 from wordtide.counts.cluster.scans import (
@@ -151,12 +151,7 @@ class _Driver:
                 arrays = writer.close()
         else:
             plan = make_plan(self._work, survey, vocabulary, phrases)
-            tasks = [
-                Piece(f"pairs-{fingerprint(plan, scan)}", count_shard_pairs, (plan, number, scan))
-                for number, scan in enumerate(scans)
-            ]
-            self._run("counting", tasks)
-            pieces = [task.name for task in tasks]
+            pieces = on_shards(self._run, "counting", "pairs", count_shard_pairs, plan, scans)
             ranges = add_up(pieces, slices.tokens, len(vocabulary), settings.examples > 0, self._run)
             self._observer.start("writing", len(slices), "slices")
             parts = [ShardCounts.open(self._work.folder(part.piece)) for part in ranges]

@@ -29,7 +29,7 @@ from wordtide.dask_client import Task
 from wordtide.errors import OutputError
 from wordtide.progress import Observer
 from wordtide.storage.arrays import GrowingArray, GrowingArrays, load_array, save_array
-from wordtide.storage.work_folder import WorkFolder
+from wordtide.storage.work_folder import WorkFolder, fingerprint
 from wordtide.types import Array, Bytes, Integers
 
 #: The columns of one part.
@@ -125,6 +125,18 @@ def make_piece(job: Job, piece: Piece) -> None:
 
 #: Makes the pieces of a stage on the cluster.
 Run = Callable[[str, Sequence[Piece]], None]
+
+
+def on_shards(
+    run: Run, stage: str, kind: str, make: Callable[..., None], plan: str, scans: Sequence[str], *more: Any
+) -> list[str]:
+    """Make a piece of each shard by `make(job, name, plan, shard, scan, *more)`; returns their names."""
+    tasks = [
+        Piece(f"{kind}-{fingerprint(plan, scan, *more)}", make, (plan, number, scan, *more))
+        for number, scan in enumerate(scans)
+    ]
+    run(stage, tasks)
+    return [task.name for task in tasks]
 
 
 @dataclass(frozen=True)

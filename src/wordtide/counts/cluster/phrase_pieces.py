@@ -11,8 +11,8 @@ from wordtide.counts.cluster.job import (
     CountPlan,
     Job,
     Part,
-    Piece,
     Run,
+    on_shards,
     read_lexicon,
     read_plan,
     read_word_list,
@@ -68,31 +68,17 @@ class ShardPasses:
         if not self.work.has(listed):
             with self.work.new_piece(listed) as (folder, _):
                 write_word_list(folder, phrases)
-        tasks = [
-            Piece(f"occurrences-{fingerprint(listed, scan)}", _count_shard_phrases, (scan, listed))
-            for scan in self.scans
-        ]
-        self.run("joining", tasks)
         total = np.zeros(len(phrases), dtype=np.int64)
-        for task in tasks:
-            total += load_array(self.work.folder(task.name), _OCCURRENCES, "i8")
+        for piece in on_shards(self.run, "joining", "occurrences", _count_shard_phrases, listed, self.scans):
+            total += load_array(self.work.folder(piece), _OCCURRENCES, "i8")
         return total
 
     def shares(self, phrases: Sequence[str]) -> Floats:
         """The sum over slices, in order of time, of the share of each word, then of each phrase."""
         words = self.words + len(phrases)
         plan = make_plan(self.work, self.survey, [], phrases)
-        tasks = [
-            Piece(
-                f"words-{fingerprint(plan, self.whole, scan)}",
-                count_shard_words,
-                (plan, number, scan, self.whole),
-            )
-            for number, scan in enumerate(self.scans)
-        ]
-        self.run("weighing", tasks)
+        pieces = on_shards(self.run, "weighing", "words", count_shard_words, plan, self.scans, self.whole)
         scores = np.zeros(words, dtype=np.float64)
-        pieces = [task.name for task in tasks]
         for part in add_up(pieces, self.survey.slices.tokens, words, False, self.run):
             counts = ShardCounts.open(self.work.folder(part.piece))
             for place in range(len(counts.numbers)):
@@ -104,30 +90,29 @@ class ShardPasses:
         eras = np.append(find_eras(self.survey.slices), -1)  # of slice -1: none
         shares: list[Part] = [{"members": eras[np.asarray(share["members"])]} for share in self.survey.shares]
         plan = make_plan(self.work, replace(self.survey, shares=shares), units.words, units.phrases)
-        tasks = [
-            Piece(f"units-{fingerprint(plan, scan)}", _count_shard_units, (plan, number, scan))
-            for number, scan in enumerate(self.scans)
-        ]
-        self.run("finding words of phrases", tasks)
+        pieces = on_shards(
+            self.run, "finding words of phrases", "units", _count_shard_units, plan, self.scans
+        )
         words, sizes = len(units.names), era_sizes(self.survey.slices)
         occurrences = np.zeros((ERAS + 1, words), dtype=np.int64)
-        for task in tasks:
-            occurrences += _read_units(self.work, task.name)
+        for piece in pieces:
+            occurrences += _read_units(self.work, piece)
         known = f"units-{fingerprint(plan, list(self.scans))}"
         if not self.work.has(known):
             with self.work.new_piece(known) as (folder, _):
                 save_array(folder, _UNITS, occurrences.ravel())
-        tasks = [
-            Piece(
-                f"neighbors-{fingerprint(plan, scan)}",
-                _count_shard_neighbors,
-                (plan, number, scan, known, sizes.tolist()),
-            )
-            for number, scan in enumerate(self.scans)
-        ]
-        self.run("finding phrases", tasks)
+        pieces = on_shards(
+            self.run,
+            "finding phrases",
+            "neighbors",
+            _count_shard_neighbors,
+            plan,
+            self.scans,
+            known,
+            sizes.tolist(),
+        )
         chosen = [np.zeros(0, dtype=np.uint64)]
-        for part in add_up([task.name for task in tasks], sizes, words, False, self.run):
+        for part in add_up(pieces, sizes, words, False, self.run):
             counts = ShardCounts.open(self.work.folder(part.piece))
             for place, era in enumerate(counts.numbers.tolist()):
                 pairs = summed_pairs([counts.rows(place)], words)
@@ -152,7 +137,7 @@ def make_plan(work: WorkFolder, survey: Survey, words: Sequence[str], phrases: S
     return piece
 
 
-def _count_shard_phrases(job: Job, piece: str, scan: str, listed: str) -> None:
+def _count_shard_phrases(job: Job, piece: str, listed: str, shard: int, scan: str) -> None:
     """Count the phrases of a shard."""
     phrases = read_word_list(job.work.folder(listed))
     lexicon = read_lexicon(job.work.folder(scan))

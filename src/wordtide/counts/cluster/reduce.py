@@ -6,7 +6,7 @@ in the corpus. A slice is merged in blocks of rows, so that merging holds a few 
 however large the slice is.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -33,6 +33,7 @@ _TASKS = 64  # about this many per level, to keep many workers busy
 _LEAST_TOKENS = 1 << 20  # per task, unless there is only one
 _BLOCK = 1 << 22  # sums merged at a time
 _NUMBERS = "slice_numbers"
+_NONE = KeySums(np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64))
 
 
 class SliceRange(NamedTuple):
@@ -172,6 +173,7 @@ def merge_shard_counts(
     examples: int,
     folder: Path,
     progress: Callable[[int], None] = lambda _: None,
+    workers: int = 1,
 ) -> tuple[CountArrays, Integers]:
     """Write the sum of counts, and their examples if any, for the slices from `first` to `stop`.
 
@@ -181,17 +183,39 @@ def merge_shard_counts(
     numbers = numbers[(numbers >= first) & (numbers < stop)]
     members = [_members(part.numbers, numbers) for part in parts]
     with CountsWriter(folder, words) as writer:
-        for source in entries_by_slice(parts, members, len(numbers)):
-            for block in summed_pairs([part.rows(place) for part, place in source], words):
-                writer.add_rows(compress_rows(block.keys, block.sums, words))
-            unigrams = add_sums([part.unigrams(place) for part, place in source])
-            writer.end_slice(unigrams.keys.astype(np.int64), unigrams.sums)
-            progress(1)
+        counted = [
+            np.where(part.arrays.are_counted(), own, -1) for part, own in zip(parts, members, strict=True)
+        ]
+        additions = _additions(entries_by_slice(parts, counted, len(numbers)), words)
+        for block, unigrams in in_order(additions, workers):
+            writer.add_rows(block)
+            if unigrams is not None:
+                writer.end_slice(unigrams.keys.astype(np.int64), unigrams.sums)
+                progress(1)
         arrays = writer.close()
     if examples:
         stores = [ExampleStore.open(part.folder, len(part.numbers)) for part in parts]
         merge_examples(stores, members, len(numbers), examples, folder)
     return arrays, numbers
+
+
+def _additions(
+    sources: Iterable[Sequence[tuple[ShardCounts, int]]], words: int
+) -> Iterator[Callable[[], tuple[RowBlock | None, KeySums | None]]]:
+    """Tasks that add some rows of pairs of one slice, the last of each slice also its words."""
+    for source in sources:
+        parts = [part.rows(place) for part, place in source]
+        for low, high in _blocks_of_rows(parts, words):
+            yield partial(_add_rows, parts, low, high, words, source if high == words else None)
+
+
+def _add_rows(
+    parts: Sequence["_Rows"], low: int, high: int, words: int, ended: Sequence[tuple[ShardCounts, int]] | None
+) -> tuple[RowBlock | None, KeySums | None]:
+    bits = bits_for(words)
+    pairs = add_sums([_NONE, *(rows.between(low, high, bits) for rows in parts)])
+    rows = compress_rows(pairs.keys, pairs.sums, words)
+    return rows, None if ended is None else add_sums([_NONE, *(part.unigrams(t) for part, t in ended)])
 
 
 def _members(own: Integers, numbers: Integers) -> Integers:
@@ -229,33 +253,6 @@ def add_groups(
     starts = range(0, len(arrays.slice_rows) - 1, slices)
     every = np.arange(slices)
     groups = [ShardCounts(folder, every, arrays.between(start, start + slices)) for start in starts]
-    sources: list[list[ShardCounts]] = [[] for _ in every]
-    for group in groups:
-        for t in np.flatnonzero(np.diff(group.arrays.slice_unigrams)).tolist():
-            sources[t].append(group)
-    bits = bits_for(words)
-
-    def add_rows(
-        t: int, parts: Sequence[_Rows], low: int, high: int
-    ) -> tuple[RowBlock | None, KeySums | None]:
-        pairs = add_sums([rows.between(low, high, bits) for rows in parts])
-        unigrams = add_sums([group.unigrams(t) for group in sources[t]]) if high == words else None
-        return compress_rows(pairs.keys, pairs.sums, words), unigrams
-
-    def tasks() -> Iterator[Callable[[], tuple[RowBlock | None, KeySums | None]]]:
-        for t in range(slices):
-            sources[t] = sources[t] or groups[:1]  # no word of the vocabulary
-            parts = [group.rows(t) for group in sources[t]]
-            for low, high in _blocks_of_rows(parts, words):
-                yield partial(add_rows, t, parts, low, high)
-
-    resources.observer.start("adding", slices, "slices")
-    with CountsWriter(folder, words) as writer:
-        for block, unigrams in in_order(tasks(), resources.workers):
-            writer.add_rows(block)
-            if unigrams is not None:
-                writer.end_slice(unigrams.keys.astype(np.int64), unigrams.sums)
-                resources.observer.step(1)
-        whole = writer.close()
-    resources.observer.finish()
-    return whole
+    with resources.observer.stage("adding", slices, "slices"):
+        step, workers = resources.observer.step, resources.workers
+        return merge_shard_counts(groups, 0, slices, words, 0, folder, step, workers)[0]

@@ -3,16 +3,14 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from wordtide.counts.examples.store import ExampleStore
+from wordtide.counts.groups import CountsLike
 from wordtide.dates import format_date
 from wordtide.storage.cells import spelled_out
-from wordtide.timeline import Slices
-from wordtide.types import Floats
 
 _MARGIN, _SIDE = 12, 60  # characters of the date, and on each side of the word
 
@@ -52,24 +50,9 @@ class Examples(list[Example]):
         printer.text(str(self))  # what notebooks show
 
 
-class ExampleSource(Protocol):
-    """What is needed of counts to find their sentences."""
-
-    words: list[str]
-    slices: Slices
-    path: Path | None
-
-    def __len__(self) -> int: ...
-
-    @property
-    def times(self) -> Floats: ...
-
-    def word_number(self, word: str) -> int: ...
-
-
-def find_examples(counts: ExampleSource, word: str, slices: Sequence[int]) -> Examples:
+def find_examples(counts: CountsLike, word: str, slices: Sequence[int]) -> Examples:
     """Find the sentences of a word in the given slices, in order of time."""
-    store = ExampleStore.open(counts.path, len(counts))
+    store = ExampleStore.open(counts.path, len(counts.slices))
     number = counts.word_number(word)
     where = counts.slices.labels[slices[0]] if len(slices) == 1 else "any slice"
     found = Examples(why_empty=f"No sentence with {word!r} was kept for {where}.")
