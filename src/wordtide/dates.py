@@ -217,12 +217,15 @@ def _from_numpy(value: np.datetime64) -> ParsedDate:
     if np.isnat(value):
         raise ValueError("the date is missing")
     unit = np.datetime_data(value.dtype)[0]
+    start = _seconds(value)
     if unit not in ("Y", "M", "D"):
-        return _checked(int(value.astype("datetime64[s]").astype(np.int64)), 1)
-    start = int(value.astype("datetime64[s]").astype(np.int64))
-    after = (value.astype(np.int64) + 1).astype(value.dtype)
-    span = int(after.astype("datetime64[s]").astype(np.int64)) - start
+        return _checked(start, 1)
+    span = _seconds((value.astype(np.int64) + 1).astype(value.dtype)) - start
     return _checked(start + span // 2, span)
+
+
+def _seconds(value: np.datetime64) -> int:
+    return int(value.astype("datetime64[s]").astype(np.int64))
 
 
 def _checked(stamp: int, span: int) -> ParsedDate:
@@ -260,8 +263,5 @@ def _from_parts(year: int, month: int | None = None, day: int | None = None) -> 
         return noon, DAY
     first = (year - 1970) * 12 + (month or 1) - 1
     after = first + (1 if month else 12)
-    start, end = (
-        int(np.datetime64(number, "M").astype("datetime64[s]").astype(np.int64))  # with years before 1
-        for number in (first, after)
-    )
+    start, end = (_seconds(np.datetime64(number, "M")) for number in (first, after))  # with years before 1
     return (start + end) // 2, end - start

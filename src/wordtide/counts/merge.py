@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,15 +20,6 @@ from wordtide.types import Integers
 
 #: Facts about words and phrases, which parts have in common: they are not added.
 _SHARED = ("distinct_words", "phrases", "phrases_left_out")
-
-
-class MergedCounts(NamedTuple):
-    """The sum of counts, except for what they have in common."""
-
-    slices: Slices
-    arrays: CountArrays
-    settings: CountSettings
-    summary: Summary
 
 
 def check_agreement(parts: Sequence[CountsLike]) -> None:
@@ -66,7 +57,9 @@ def check_agreement(parts: Sequence[CountsLike]) -> None:
                 )
 
 
-def write_sum(parts: Sequence[CountsLike], folder: Path) -> MergedCounts:
+def write_sum(
+    parts: Sequence[CountsLike], folder: Path
+) -> tuple[Slices, CountArrays, CountSettings, Summary]:
     """Add counts and write the large arrays, and the examples if all parts have some, to a folder."""
     settings = parts[0].settings
     slices, members = settings.unite_slices([part.slices for part in parts])
@@ -79,8 +72,7 @@ def write_sum(parts: Sequence[CountsLike], folder: Path) -> MergedCounts:
         merge_examples(stores, members, len(slices), settings.examples, folder)
     else:
         settings = replace(settings, examples=0)
-    summary = _summed([part.summary for part in parts])
-    return MergedCounts(slices, arrays, settings, summary)
+    return slices, arrays, settings, _summed([part.summary for part in parts])
 
 
 def write_sum_of_groups(

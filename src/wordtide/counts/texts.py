@@ -26,12 +26,12 @@ from wordtide.counts.examples.draws import draw_sentences
 from wordtide.counts.examples.store import DrawnSentences, ExamplesWriter
 from wordtide.counts.groups import FOLDER, GroupNumbers, entries_of_groups, split_groups
 from wordtide.counts.pairs import bits_for, code_dtype, compress_rows, find_pairs, sort_codes, sum_runs
-from wordtide.counts.phrases.phrase_choice import TextPasses, choose_with_phrases, with_phrases
+from wordtide.counts.phrases.phrase_choice import TextPasses, choose_words, with_phrases
 from wordtide.counts.phrases.phrase_table import words_of
 from wordtide.counts.segments import Entry, Segment, SegmentBuilder, SpillSpace, release
 from wordtide.counts.settings import Summary
 from wordtide.counts.sums import KeySums, SliceSums
-from wordtide.counts.vocabulary import choose_vocabulary, numbering_of
+from wordtide.counts.vocabulary import numbering_of
 from wordtide.counts.workers import (
     CountInput,
     PairRule,
@@ -62,21 +62,14 @@ class ScannedTexts:
 
 def count_texts(source: CountInput, folder: Path) -> Counts:
     """Count a corpus of texts; the large arrays are written to `folder`."""
-    settings, vocabulary = source.settings, source.vocabulary
+    settings = source.settings
     bad = BadRows(settings.skip_bad)
     scan = scan_texts(source, bad)
     slices, members = settings.unite_slices([segment.entries for segment in scan.segments])
     whole, numbers = combine_lexicons(scan.lexicons)
     distinct = int(np.count_nonzero(whole.totals))
     passes = TextPasses(scan.segments, members, slices, scan.lexicons, numbers, source.resources)
-    phrases = settings.joined_phrases
-    if (phrases or settings.phrases == "auto") and len(slices) > 0:
-        vocabulary, phrases = choose_with_phrases(passes, whole, settings, vocabulary)
-    if vocabulary is None:
-        scores = whole.totals if settings.vocabulary_by == "total" else passes.shares(())
-        vocabulary = choose_vocabulary(
-            whole, scores, settings.vocabulary_size, settings.min_count, settings.listed_stop_words
-        )
+    vocabulary, phrases = choose_words(passes, whole, settings, source.vocabulary, len(slices))
     window = settings.window or TEXT_WINDOW
     numbering = numbering_of(whole, vocabulary)
     numberings = [numbering[numbers_of_scanner] for numbers_of_scanner in numbers]

@@ -34,9 +34,8 @@ from wordtide.counts.cluster.shards import check_shareable, find_shards
 from wordtide.counts.count_arrays import CountsWriter
 from wordtide.counts.counts import Counts
 from wordtide.counts.ngrams.tables import check_ngram_settings, least_total
-from wordtide.counts.phrases.phrase_choice import choose_with_phrases
+from wordtide.counts.phrases.phrase_choice import choose_words
 from wordtide.counts.settings import CountSettings
-from wordtide.counts.vocabulary import choose_vocabulary
 from wordtide.counts.workers import CountInput
 from wordtide.dask_client import Cluster, connect
 from wordtide.errors import SettingsError
@@ -105,16 +104,9 @@ class _Driver:
         survey = (survey_ngrams if self._job.ngrams else survey_texts)(self._work, scans, settings)
         distinct = int(np.count_nonzero(whole.totals))
         passes = ShardPasses(self._work, self._run, scans, survey, whole_piece, len(whole))
-        phrases = settings.joined_phrases
-        if (phrases or settings.phrases == "auto") and len(survey.slices) > 0:
-            vocabulary, phrases = choose_with_phrases(passes, whole, settings, vocabulary)
-        if vocabulary is None:
-            shared = settings.vocabulary_by == "share" and len(survey.slices) > 0
-            scores = passes.shares(()) if shared else whole.totals
-            least = least_total(settings, survey.places) if self._job.ngrams else settings.min_count
-            vocabulary = choose_vocabulary(
-                whole, scores, settings.vocabulary_size, least, settings.listed_stop_words
-            )
+        if self._job.ngrams:
+            settings = replace(settings, min_count=least_total(settings, survey.places))
+        vocabulary, phrases = choose_words(passes, whole, settings, vocabulary, len(survey.slices))
         survey = replace(
             survey,
             summary=replace(survey.summary, distinct_words=distinct, ignored_files=corpus.ignored.total()),

@@ -51,6 +51,19 @@ class Passes(Protocol):
         """The pairs of units that form phrases, ascending."""
 
 
+def choose_words(
+    passes: Passes, whole: Lexicon, settings: CountSettings, vocabulary: list[str] | None, slices: int
+) -> tuple[list[str], tuple[str, ...]]:
+    """Choose the vocabulary, unless it is fixed, and the phrases in it, if there are any slices."""
+    phrases = settings.joined_phrases
+    if (phrases or settings.phrases == "auto") and slices > 0:
+        return choose_with_phrases(passes, whole, settings, vocabulary)
+    if vocabulary is None:
+        shared = settings.vocabulary_by == "share" and slices > 0
+        vocabulary = _ranked(whole, passes.shares(()) if shared else whole.totals, settings)
+    return vocabulary, phrases
+
+
 def choose_with_phrases(
     passes: Passes, whole: Lexicon, settings: CountSettings, vocabulary: list[str] | None
 ) -> tuple[list[str], tuple[str, ...]]:
