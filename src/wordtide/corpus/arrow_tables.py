@@ -195,24 +195,16 @@ def read_pairs(source: Iterable[tuple[object, ...]], label: str, fields: Fields)
 
 
 def _choose_fields(schema: pa.Schema, place: str, fields: Fields) -> Fields:
-    """Choose the two columns to read and check their types."""
+    """Choose the columns to read and check their types."""
     settled = fields.found_in(schema.names, place)
-    date_field, text_field = settled.names()
-    date_type, text_type = schema.field(date_field).type, schema.field(text_field).type
-    if not holds_dates(date_type):
-        raise InputError(
-            f"{place}: the column {date_field!r} holds {date_type}, not dates.",
-            "Choose another --date-field.",
-        )
-    if not is_text(text_type.value_type if pa.types.is_dictionary(text_type) else text_type):
-        raise InputError(
-            f"{place}: the column {text_field!r} holds {text_type}, not text.", "Choose another --text-field."
-        )
-    if settled.group is not None and not holds_groups(schema.field(settled.group).type):
-        raise InputError(
-            f"{place}: the column {settled.group!r} holds {schema.field(settled.group).type}, not names.",
-            "Choose another --group-field.",
-        )
+    checks = (("date", holds_dates, "dates"), ("text", is_text, "text"), ("group", holds_groups, "names"))
+    for name, (option, holds, content) in zip(settled.columns(), checks, strict=False):
+        kind = schema.field(name).type
+        if not holds(kind.value_type if pa.types.is_dictionary(kind) else kind):
+            raise InputError(
+                f"{place}: the column {name!r} holds {kind}, not {content}.",
+                f"Choose another --{option}-field.",
+            )
     return settled
 
 

@@ -91,8 +91,6 @@ GroupColumn = tuple[Integers, list[str], dict[int, str]]
 
 def holds_dates(kind: pa.DataType) -> bool:
     """Whether a column of this type can hold dates."""
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
     number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
     return (
         is_text(kind)
@@ -208,8 +206,6 @@ def _abridged(text: str) -> str:
 
 def holds_groups(kind: pa.DataType) -> bool:
     """Whether a column of this type can hold the names of groups."""
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
     number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
     return is_text(kind) or number or pa.types.is_null(kind)
 

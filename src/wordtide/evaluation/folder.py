@@ -116,7 +116,7 @@ def seconds_of_fits(folder: Path) -> dict[str, float]:
 def record_seconds(folder: Path, method: str, seconds: float) -> None:
     """Record how long a fit took."""
     known = {**seconds_of_fits(folder), method: round(seconds, 1)}
-    write_files(models_folder(folder), {_SECONDS: (json.dumps(known) + "\n").encode()})
+    write_files(models_folder(folder), {_SECONDS: json_bytes(known)})
 
 
 def seconds_of_checkpoint(model: Path) -> float:
@@ -143,13 +143,18 @@ def model_folder(folder: Path, name: str) -> Path:
     return folder / f"model-{name}"
 
 
+def json_bytes(content: object) -> bytes:
+    """Encode content as a JSON file."""
+    return (json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
 def save_record(folder: Path, name: str, facts: Mapping[str, Any], record: FitRecord) -> None:
     """Save the record of a fit; `facts` describe the fit for human readers."""
     fits = folder / "fits"
     with explained_write_errors(fits):
         fits.mkdir(exist_ok=True)
     content = {**facts, "seconds": record.seconds, "scores": [asdict(score) for score in record.scores]}
-    write_files(fits, {f"{name}.json": (json.dumps(content, indent=1, allow_nan=False) + "\n").encode()})
+    write_files(fits, {f"{name}.json": json_bytes(content)})
 
 
 def load_record(folder: Path, name: str, slices: Sequence[int]) -> FitRecord | None:

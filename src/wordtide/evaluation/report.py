@@ -4,7 +4,6 @@ The page needs no other file, runs no scripts, and escapes all text from outside
 """
 
 import base64
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -22,6 +21,7 @@ from wordtide.evaluation.comparison import (
     verdict,
     windows_of,
 )
+from wordtide.evaluation.folder import json_bytes
 from wordtide.evaluation.scores import METHODS, SliceScore
 from wordtide.figures.method_figures import (
     SCORE_COLUMNS,
@@ -100,7 +100,7 @@ def write_report(folder: Path, results: EvaluationResults) -> None:
         "summary.csv": csv_bytes(results.summary, COLUMNS),
         "displacements.csv": csv_bytes(displacement_rows(distances), DISPLACEMENT_COLUMNS),
         "motion.csv": csv_bytes(motion, MOTION_COLUMNS),
-        "settings.json": (json.dumps(facts, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode(),
+        "settings.json": json_bytes(facts),
     }
     likelihood = likelihood_figure(paper_scores(results.scores))
     figures = {

@@ -88,16 +88,11 @@ class WatchSettings(GrowthSettings):
 
 @dataclass(frozen=True)
 class WatchOptions:
-    """How a stream is read and where alerts go.
+    """How a stream is read and where alerts go: to the end of a file, or to standard output (None).
 
-    Attributes:
-        fields: The columns with date and text.
-        encoding: The encoding of rows; UTF-8 by default. Encodings in which a line break is not one byte
-            cannot be watched.
-        delimiter: The delimiter of CSV files; by default the header line determines it.
-        skip_bad: Count bad rows and continue. Otherwise the first one is an error.
-        alerts: The file that alerts are appended to. None: standard output.
-        threads: The number of threads. None: one for each processor.
+    Rows are UTF-8 unless an `encoding` is given; those in which a line break is not one byte cannot be
+    watched. By default the header line determines the `delimiter` of CSV files. `skip_bad` counts bad rows
+    and continues; otherwise the first one is an error.
     """
 
     follow: bool = setting(False, "Files: wait for new rows")

@@ -1,6 +1,5 @@
 """`tune`: fit all combinations of some settings, and compare how well they predict unseen slices."""
 
-import json
 import math
 import shutil
 from collections.abc import Mapping, Sequence
@@ -19,6 +18,7 @@ from wordtide.evaluation.folder import (
     TUNING,
     FitRecord,
     exclusive_use,
+    json_bytes,
     load_record,
     model_folder,
     save_record,
@@ -250,10 +250,9 @@ def _facts(problem: Problem, splits: Splits, lists: Grid, settings: Mapping[str,
 def _write_tables(
     folder: Path, scores: Sequence[Row], summary: Sequence[Row], facts: Mapping[str, Any]
 ) -> None:
-    described = json.dumps(facts, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     contents = {
         "scores.csv": csv_bytes(scores, SCORE_COLUMNS),
         "summary.csv": csv_bytes(summary, COLUMNS),
-        "settings.json": described.encode(),
+        "settings.json": json_bytes(facts),
     }
     write_files(folder, contents)
