@@ -48,6 +48,16 @@ def test_smoothing_predicts_better_than_all_but_a_static_model_on_two_corpora() 
     assert "better than one static model on five; on two they are level" in readme
 
 
+def test_smoothing_predicts_better_than_gensim_and_only_gensims_chain_better_than_filtering() -> None:
+    table = load("peers.likelihood")
+    place = table.column("log-likelihood, slices left out")
+    found = {row[1]: float(row[place]) for row in table.rows if row[0] == "sotu"}
+    assert max(found, key=found.__getitem__) == "smoothing"
+    for method in ("filtering", "warm-start", "independent"):
+        assert found["gensim chained"] > found[method]
+    assert found["filtering"] > max(found["gensim per-slice"], found["gensim compass"])
+
+
 def test_the_default_settings_predict_best_as_often_as_the_page_says() -> None:
     table = load("defaults")
     assert column(table, "v = 0.35").size == 3
