@@ -181,7 +181,7 @@ def _check_settings(
         (0.0 <= penalty < math.inf, f"A movement penalty of {penalty}", "Give 0 or more; 0.01 is usual."),
         (0.0 < decay <= 1.0, f"A decay of {decay}", "Give more than 0, at most 1; 0.95 is usual."),
         (steps >= 1, f"The number of steps {steps}", "Give at least one step; 100 is usual."),
-        (seed >= 0, f"The seed {seed}", "Give 0 or more."),
+        (seed >= 0, f"A seed of {seed}", "Give 0 or more."),
         (threads is None or 1 <= threads <= 1024, f"{threads} threads", "Give a number from 1 to 1024."),
     ):
         if not sound:  # as of NaN
