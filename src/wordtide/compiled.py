@@ -22,6 +22,7 @@ _ARITHMETIC: dict[str, Any] = {
     "fastmath": {"reassoc", "contract", "nsz", "arcp"},
     "error_model": "numpy",  # a division that could raise an exception keeps its loop from the vector units
 }
+_LEAF: dict[str, Any] = {"nogil": True, "forceinline": True, "_nrt": False}
 _ELEMENTARY: dict[str, Any] = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy"}
 
 
@@ -73,6 +74,15 @@ class _Notice(Listener):
 def inlined(function: Function) -> Function:
     """Like `kernel`, but copied into each kernel that calls it, for short functions that take arrays."""
     return cast(Function, numba.njit(inline="always", nogil=True)(function))
+
+
+def leaf(function: Function) -> Function:
+    """Like `inlined`, for functions that take arrays in inner loops and make none.
+
+    `inlined` functions count references to the arrays that they take, with an atomic instruction for each,
+    which takes longer than many a short function.
+    """
+    return cast(Function, numba.njit(**_LEAF)(function))
 
 
 def elementary(function: Function) -> Function:
@@ -228,3 +238,18 @@ def _load_eight_bytes(typing_context: Any, data: Any, at: Any) -> Any:
 #: `eight_bytes(data, at)` inside compiled code: `data[at:at + 8]` of a contiguous byte array as a
 #: little-endian 64-bit number, in one instruction. The caller ensures that the eight bytes exist.
 eight_bytes: Any = numba.extending.intrinsic(_load_eight_bytes)
+
+
+def _count_trailing_zeros(typing_context: Any, number: Any) -> Any:
+    del typing_context, number
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        del signature
+        return builder.cttz(arguments[0], context.get_constant(numba.boolean, False))
+
+    return numba.uint64(numba.uint64), generate
+
+
+#: `trailing_zeros(number)` inside compiled code: how many bits of a 64-bit number are zero below its lowest
+#: one; 64 if all are zero.
+trailing_zeros: Any = numba.extending.intrinsic(_count_trailing_zeros)

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.compiled import inlined, integer, kernel
+from wordtide.compiled import inlined, integer, kernel, leaf
 from wordtide.types import Bytes, Integers
 
 #: Longer words (in UTF-8 bytes) are debris: they keep their place in the sentence and get no number.
@@ -120,7 +120,7 @@ def words_that_fit(state: LexiconState) -> int:
     return integer(min(state.entries.shape[0] - 1, state.slots.size // 2 - 1, by_letters))
 
 
-@inlined
+@leaf
 def find_or_add(
     slots: npt.NDArray[np.uint64],
     entries: Integers,

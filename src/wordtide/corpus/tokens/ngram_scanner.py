@@ -1,11 +1,12 @@
 """The compiled reader of n-gram tables: numbers words, recognizes tags, parses years and counts."""
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.compiled import eight_bytes, integer, kernel
+from wordtide.compiled import eight_bytes, integer, kernel, leaf
+from wordtide.corpus.tokens.eight_characters import digits_ahead, letters_ahead, lowered, number_ahead
 from wordtide.corpus.tokens.lexicon import (
     HASH_START,
     LONGEST_WORD,
@@ -43,11 +44,6 @@ BAD_NUMBER: Final = 3
 TOO_MANY_WORDS: Final = 4
 
 _MOST_DIGITS: Final = 15  # of a number
-
-# Eight bytes "dddd\td.." begin with a year: the upper half of a digit is 3, and stays 3 if 6 is added.
-_YEAR_MASK: Final = np.uint64(0xF0_FF_F0F0F0F0)
-_YEAR_PATTERN: Final = np.uint64(0x30_09_30303030)
-_YEAR_CARRY: Final = np.uint64(0x06_00_06060606)
 
 # What a token holds.
 _LETTER: Final = 1
@@ -92,14 +88,30 @@ def _number(data: Bytes, at: int, end: int) -> tuple[int, int]:
     return (value if at > start and at - start <= _MOST_DIGITS else -1), at
 
 
-@kernel
-def _is_digit(byte: Any) -> bool:
-    return bool(byte >= 0x30 and byte <= 0x39)
+@leaf
+def _plain_numbers(data: Bytes, at: int) -> tuple[int, int, int, int]:
+    """Read a year of four digits, matches and volumes of up to seven.
+
+    Returns the year, the matches, the separator and the byte after the volumes; -1 for the last if these are
+    any other numbers, good or bad, which the general code reads.
+    """
+    if at + 21 > data.size:
+        return 0, 0, 0, -1
+    year, count = eight_bytes(data, at), eight_bytes(data, at + 5)
+    separator, length = integer(data[at + 4]), digits_ahead(count)
+    field = at + length + 6
+    volumes = digits_ahead(eight_bytes(data, field))
+    is_plain = digits_ahead(year) == 4 and 0 < length < 8 and 0 < volumes < 8
+    if not is_plain or data[field - 1] != separator or (separator != 0x09 and separator != 0x2C):
+        return 0, 0, 0, -1
+    return number_ahead(year, 4), number_ahead(count, length), separator, field + volumes
 
 
-@kernel
+@leaf
 def _is_same(data: Bytes, one: int, other: int, length: int) -> bool:
-    """Compare two stretches of bytes, eight at a time. At least eight bytes follow the start of each."""
+    """Compare two stretches of bytes, eight at a time; False near the end of the data. `one` is the later."""
+    if one + max(length, 8) > data.size:
+        return False
     if length < 8:
         unequal = eight_bytes(data, one) ^ eight_bytes(data, other)
         return unequal << np.uint64(64 - 8 * length) == 0 if length > 0 else True
@@ -107,35 +119,6 @@ def _is_same(data: Bytes, one: int, other: int, length: int) -> bool:
     for position in range(0, length - 8, 8):
         unequal |= eight_bytes(data, one + position) ^ eight_bytes(data, other + position)
     return bool(unequal == 0)
-
-
-@kernel
-def _plain_line(data: Bytes, at: int, last_start: int, last_length: int) -> tuple[int, int, int]:
-    """Read a line of version 2 with the n-gram of the line before and a year of four digits.
-
-    Returns the year, the matches and the byte after the line; -1 for the last if it is any other line, good
-    or bad, which the general code reads.
-    """
-    field = at + last_length + 1
-    if field + 8 > data.size or data[field - 1] != 0x09 or not _is_same(data, at, last_start, last_length):
-        return 0, 0, -1
-    digits = eight_bytes(data, field)  # the year, a tab and the first digit of the matches
-    if digits & _YEAR_MASK != _YEAR_PATTERN or (digits + _YEAR_CARRY) & _YEAR_MASK != _YEAR_PATTERN:
-        return 0, 0, -1
-    pairs = (digits & np.uint64(0x0F0F0F0F)) * np.uint64(10) + (
-        digits >> np.uint64(8) & np.uint64(0x0F0F0F0F)
-    )
-    year = integer(pairs & np.uint64(0xFF)) * 100 + integer(pairs >> np.uint64(16) & np.uint64(0xFF))
-    count, field = _number(data, field + 5, data.size)
-    if count < 0 or field + 1 >= data.size or data[field] != 0x09 or not _is_digit(data[field + 1]):
-        return 0, 0, -1
-    field += 1
-    volumes = field
-    while field < data.size and _is_digit(data[field]):
-        field += 1
-    if field - volumes > _MOST_DIGITS or (field < data.size and data[field] != 0x0A):
-        return 0, 0, -1
-    return year, count, field + 1
 
 
 @kernel
@@ -211,6 +194,9 @@ def scan_ngrams(
     most_words = words_that_fit(lexicon) - LONGEST_NGRAM
     word = np.empty(LONGEST_WORD + 8, dtype=np.uint8)
     fold, traits = _ascii_tables(kind, lower)
+    # Where each word of the last n-gram starts in it, and how many words come before the last and any tag.
+    starts = np.zeros(LONGEST_NGRAM + 1, dtype=np.int64)
+    known = 0
     at, grams, listed, dropped, last_start, last_length = cursor
     while at < data.size:
         cursor[0], cursor[1], cursor[2], cursor[3] = at, grams, listed, dropped
@@ -222,19 +208,21 @@ def scan_ngrams(
             continue
 
         # In version 2, most lines have the n-gram of the line before.
-        same = last_length > 0 and at + last_length < data.size and data[at + last_length] == 0x09
-        if same:
-            difference = np.uint8(0)
-            for position in range(last_length):  # no early end, so that it runs on vector units
-                difference |= data[at + position] ^ data[last_start + position]
-            same = difference == 0
-        tagged = False
-        new_size = 0
         tab = at + last_length
-        if same:
-            tagged = sizes[grams - 1] == 0  # how a dropped n-gram is marked
-        else:
+        same = last_length > 0 and _is_same(data, at, last_start, last_length + 1)
+        tagged = same and sizes[grams - 1] == 0  # how a dropped n-gram is marked
+        new_size = 0
+        if not same:
+            # Tables are sorted, so that most n-grams begin with words of the one before.
             tab = at
+            while new_size < known:
+                length = starts[new_size + 1] - starts[new_size]
+                if not _is_same(data, tab, last_start + starts[new_size], length):
+                    break
+                ids[grams, new_size] = ids[grams - 1, new_size]
+                new_size += 1
+                tab += length
+            known = new_size
             while True:
                 if new_size == LONGEST_NGRAM:
                     return TOO_MANY_WORDS
@@ -242,14 +230,21 @@ def scan_ngrams(
                 length = 0
                 seen = 0
                 prefix = np.uint64(0)
-                while tab < data.size and data[tab] != 0x20 and data[tab] != 0x09 and data[tab] != 0x0A:
-                    seen |= traits[data[tab]]
-                    if length < LONGEST_WORD:
-                        word[length] = fold[data[tab]]
-                        if length < 8:
-                            prefix |= np.uint64(word[length]) << np.uint64(8 * length)
-                    length += 1
-                    tab += 1
+                if start + 8 <= data.size:
+                    characters = eight_bytes(data, start)
+                    letters = letters_ahead(characters)
+                    if 0 < letters < 8 and (data[start + letters] == 0x20 or data[start + letters] == 0x09):
+                        length, seen, tab = letters, _LETTER, start + letters
+                        prefix = lowered(characters, length)
+                if length == 0:
+                    while tab < data.size and data[tab] != 0x20 and data[tab] != 0x09 and data[tab] != 0x0A:
+                        seen |= traits[data[tab]]
+                        if length < LONGEST_WORD:
+                            word[length] = fold[data[tab]]
+                            if length < 8:
+                                prefix |= np.uint64(word[length]) << np.uint64(8 * length)
+                        length += 1
+                        tab += 1
                 if seen & _UNDERSCORE and _is_tagged(data, start, tab, tags, placeholders):
                     tagged = True
                 if seen & _BEYOND_ASCII:
@@ -271,6 +266,9 @@ def scan_ngrams(
                 if tab >= data.size or data[tab] != 0x20:
                     break
                 tab += 1
+                if not tagged:
+                    known = new_size
+                    starts[known] = tab - at
             if tab >= data.size or data[tab] == 0x0A or tab == at:
                 return WRONG_FIELDS
 
@@ -278,18 +276,22 @@ def scan_ngrams(
         added = listed
         field = tab
         while field < data.size and data[field] == 0x09:
-            year, field = _number(data, field + 1, data.size)
-            separator = data[field] if field < data.size else np.uint8(0)
-            if separator != 0x2C and separator != 0x09:
-                return BAD_NUMBER if year < 0 else WRONG_FIELDS
-            count, field = _number(data, field + 1, data.size)
-            if year < 0 or count < 0:
-                return BAD_NUMBER
-            if field >= data.size or data[field] != separator:
-                return WRONG_FIELDS
-            volumes, field = _number(data, field + 1, data.size)
-            if volumes < 0:
-                return BAD_NUMBER
+            year, count, separator, after = _plain_numbers(data, field + 1)
+            if after >= 0:
+                field = after
+            else:
+                year, field = _number(data, field + 1, data.size)
+                separator = integer(data[field]) if field < data.size else 0
+                if separator != 0x2C and separator != 0x09:
+                    return BAD_NUMBER if year < 0 else WRONG_FIELDS
+                count, field = _number(data, field + 1, data.size)
+                if year < 0 or count < 0:
+                    return BAD_NUMBER
+                if field >= data.size or data[field] != separator:
+                    return WRONG_FIELDS
+                volumes, field = _number(data, field + 1, data.size)
+                if volumes < 0:
+                    return BAD_NUMBER
             if year >= first_year and year <= last_year and count > 0 and not tagged:
                 years[added] = year
                 matches[added] = count
@@ -308,9 +310,9 @@ def scan_ngrams(
             grams += 1
         at = field + 1
         # Version 2 has a line for each year: read the plain ones of the same n-gram in a tight loop.
-        while True:
-            year, count, after = _plain_line(data, at, last_start, last_length)
-            if after < 0:
+        while _is_same(data, at, last_start, last_length + 1):
+            year, count, separator, after = _plain_numbers(data, at + last_length + 1)
+            if separator != 0x09 or data[after] != 0x0A:
                 break
             if tagged:
                 dropped += 1
@@ -318,7 +320,7 @@ def scan_ngrams(
                 years[added] = year
                 matches[added] = count
                 added += 1
-            at = after
+            at = after + 1
         listed = added
         ends[grams - 1] = listed
     cursor[0], cursor[1], cursor[2], cursor[3] = at, grams, listed, dropped
