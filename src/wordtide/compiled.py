@@ -13,6 +13,7 @@ from typing import Any, TypeVar, cast
 import numba
 import numba.extending
 import numpy as np
+from llvmlite import ir
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.event import Listener, install_listener
 
@@ -253,3 +254,23 @@ def _count_trailing_zeros(typing_context: Any, number: Any) -> Any:
 #: `trailing_zeros(number)` inside compiled code: how many bits of a 64-bit number are zero below its lowest
 #: one; 64 if all are zero.
 trailing_zeros: Any = numba.extending.intrinsic(_count_trailing_zeros)
+
+
+def _fetch_early(typing_context: Any, data: Any, at: Any) -> Any:
+    del typing_context
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        address = builder.bitcast(builder.gep(array.data, [arguments[1]]), pointer)
+        takes = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
+        fetch = builder.module.declare_intrinsic("llvm.prefetch", [pointer], takes)
+        builder.call(fetch, [address, number(0), number(3), number(1)])  # to read, to be kept, data
+        return context.get_dummy_value()
+
+    return numba.void(data, at), generate
+
+
+#: `fetch_early(data, at)` inside compiled code: load `data[at]` of a contiguous array into the cache, because
+#: it will be needed soon. It does nothing if there is no such item.
+fetch_early: Any = numba.extending.intrinsic(_fetch_early)

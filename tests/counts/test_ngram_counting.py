@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from oracles.pairs import count_pairs, ngrams_of
 
 import wordtide
+from wordtide.counts.cluster.job import read_parts, write_parts
 from wordtide.errors import InputError
 
 SENTENCE = st.lists(st.sampled_from("abcdefg"), min_size=1, max_size=15)
@@ -181,6 +182,13 @@ def test_sums_that_exceed_32_bits_only_together_are_exact(tmp_path, monkeypatch,
         path.write_text("a b\t1900\t400000000\t1\n")
     counts = wordtide.count(paths, format="ngrams", memory=memory)
     assert counts[0][counts.index["a"], counts.index["b"]] == 4_800_000_000
+
+
+def test_segments_on_a_cluster_keep_matches_of_any_width(tmp_path):
+    parts = [{"matches": np.array([1, 2], dtype=np.uint32)}, {"matches": np.array([1 << 40])}]
+    parts.append({"matches": np.array([4], dtype=np.uint32)})
+    write_parts(tmp_path, parts)
+    assert [part["matches"].tolist() for part in read_parts(tmp_path)] == [[1, 2], [1 << 40], [4]]
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from wordtide.corpus.tokens.ngram_scanner import (
 )
 from wordtide.corpus.tokens.tokenizers import MASKS, TREATMENTS, TokenRule
 from wordtide.corpus.tokens.unicode import character_tables
-from wordtide.types import Bytes, Integers
+from wordtide.types import Array, Bytes, Integers
 
 #: Part-of-speech tags and placeholders. They are a closed set, because a word may hold an underscore.
 _TAGS: Final = ("NOUN", "VERB", "ADJ", "ADV", "PRON", "DET", "ADP", "NUM", "CONJ", "PRT", "X", ".")
@@ -48,13 +48,14 @@ class NgramBatch:
     """N-grams of a block.
 
     Gram g has the words `ids[g, :sizes[g]]`, and `years` and `matches` from `ends[g - 1]` to `ends[g]`.
+    Matches have 32 bits if all of a block fit.
     """
 
     ids: npt.NDArray[np.int32]
     sizes: Bytes
     ends: Integers
     years: npt.NDArray[np.int16]
-    matches: Integers
+    matches: Array
     dropped: int  # lines whose n-gram holds a tag or a placeholder
 
 
@@ -110,9 +111,10 @@ class NgramScanner:
             cursor[0] = len(block) if after < 0 else after + 1
         grams, entries = int(cursor[1]), int(cursor[2])
         add_totals(ids[:grams], sizes[:grams], ends, matches, self.lexicon.state.entries)
+        narrow = matches[:entries].max(initial=0) <= np.iinfo(np.uint32).max
         return NgramBatch(
             ids[:grams].copy(), sizes[:grams].copy(), ends[:grams].copy(), years[:entries].copy(),
-            matches[:entries].copy(), int(cursor[3]),
+            matches[:entries].astype(np.uint32 if narrow else np.int64), int(cursor[3]),
         )  # fmt: skip
 
 

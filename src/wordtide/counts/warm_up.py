@@ -97,9 +97,9 @@ def _warm_ngrams() -> None:
     segment = NgramSegment(batch.ids, batch.sizes, batch.ends, batch.years, batch.matches, 0)
     calendar = YearSlices(np.zeros(10_000, dtype=np.int64), 1)
     lists, numbering = calendar.lists_of(segment), np.zeros(64, dtype=np.int32)
-    for matches in (segment.matches, segment.matches << 40):  # narrow and wide sums
-        same = replace(segment, matches=matches)
+    for matches in (segment.matches, segment.matches.astype(np.int64) << 40):  # narrow and wide
+        same, lists = replace(segment, matches=matches), lists._replace(matches=matches)
         for words in (2, 1 << 20):  # narrow and wide keys
             list(sum_keys(same, numbering, KeyRule(words, 4), lists, calendar.total))
-    add_words(segment.ids, segment.sizes, numbering, lists, np.zeros((2, 1), dtype=np.int64))
-    add_years(segment.years, segment.matches, np.zeros((2, 10_000), dtype=np.int64))
+        add_words(segment.ids, segment.sizes, numbering, lists, np.zeros((2, 1), dtype=np.int64))
+        add_years(segment.years, matches, np.zeros((2, 10_000), dtype=np.int64))

@@ -214,6 +214,8 @@ def write_parts(folder: Path, parts: Iterable[Part]) -> None:
                 for column, array in _arrays(name, values):
                     if column not in files:
                         files[column] = GrowingArray(folder, column, array.dtype)
+                    if array.dtype.itemsize > files[column].dtype.itemsize:
+                        files[column].widen(array.dtype)
                     files[column].append(array.ravel())
             ends.append({column: file.length for column, file in files.items()})
         files.close()

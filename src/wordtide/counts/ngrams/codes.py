@@ -10,11 +10,12 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wordtide.compiled import inlined, integer, kernel
-from wordtide.types import Array, Bytes, Flags, Integers
+from wordtide.compiled import fetch_early, integer, kernel, leaf
+from wordtide.types import Array, Bytes, Integers
 
 WEIGHT_BITS: Final = 8  # a weight is at most the window, at most 255
 MOST_KEYS: Final = 10  # pairs of an n-gram of five words
+_AHEAD: Final = 8  # codes whose year lists are on their way to the cache
 
 
 class KeyLayout(NamedTuple):
@@ -30,18 +31,35 @@ class KeyLayout(NamedTuple):
 
 
 class YearLists(NamedTuple):
-    """The year lists of n-grams: gram g has the entries `ends[g - 1]` to `ends[g]` of `slices` and `matches`.
+    """The year lists of n-grams: `slices` and `matches` of all entries, and the span of each n-gram's.
 
-    `first` and `last` are its first and last slice; `dense` if each entry has the slice after that of the
-    entry before.
+    A span (one more than n-grams) holds the first entry, whether each entry has the slice after that of the
+    entry before, and the last and the first slice: one number, because n-grams are looked up in random order.
     """
 
-    ends: Integers
+    spans: npt.NDArray[np.uint64]
     slices: npt.NDArray[np.uint16]
-    matches: Integers
-    first: npt.NDArray[np.uint16]
-    last: npt.NDArray[np.uint16]
-    dense: Flags
+    matches: Array
+
+
+@leaf
+def _start(span: np.uint64) -> int:
+    return integer(span >> np.uint64(33))
+
+
+@leaf
+def _is_dense(span: np.uint64) -> bool:
+    return bool(span & np.uint64(1 << 32) != 0)
+
+
+@leaf
+def _last_slice(span: np.uint64) -> int:
+    return integer(span >> np.uint64(16) & np.uint64(0xFFFF))
+
+
+@leaf
+def _first_slice(span: np.uint64) -> int:
+    return integer(span & np.uint64(0xFFFF))
 
 
 @kernel
@@ -49,26 +67,26 @@ def describe_lists(
     ends: Integers,
     years: npt.NDArray[np.int16],
     slice_of_year: Integers,
+    spans: npt.NDArray[np.uint64],
     slices: npt.NDArray[np.uint16],
-    first: npt.NDArray[np.uint16],
-    last: npt.NDArray[np.uint16],
-    dense: Flags,
 ) -> None:
-    """Fill the fields of `YearLists`. An empty list is dense, and its first slice is after its last."""
+    """Fill `spans` and `slices`. An empty list is dense, and its first slice is after its last."""
     start = 0
     for gram in range(ends.size):
         lowest, highest = integer(np.iinfo(np.uint16).max), integer(0)
-        is_dense = True
+        dense = 1
         for entry in range(start, ends[gram]):
             t = slice_of_year[years[entry]]
             slices[entry] = t
-            is_dense = is_dense and (entry == start or t == slices[entry - 1] + 1)
+            if entry > start and t != slices[entry - 1] + 1:
+                dense = 0
             lowest, highest = min(lowest, t), max(highest, t)
-        first[gram], last[gram], dense[gram] = lowest, highest, is_dense
+        spans[gram] = start << 33 | dense << 32 | highest << 16 | lowest
         start = ends[gram]
+    spans[ends.size] = start << 33
 
 
-@kernel
+@leaf
 def _list_keys(
     ids: npt.NDArray[np.int32],
     gram: int,
@@ -109,70 +127,37 @@ def list_codes(
     numbering: npt.NDArray[np.int32],
     layout: KeyLayout,
     gram_bits: int,
+    spans: npt.NDArray[np.uint64],
     codes: npt.NDArray[np.uint64],
-) -> int:
-    """Write codes `(key << gram_bits | gram - first_gram) << WEIGHT_BITS | weight`; returns their number."""
+) -> tuple[int, int]:
+    """Write codes `(key << gram_bits | gram - first_gram) << WEIGHT_BITS | weight`.
+
+    Returns their number, and that of the entries of their year lists.
+    """
     keys = np.empty(MOST_KEYS, dtype=np.uint64)
     weights = np.empty(MOST_KEYS, dtype=np.int64)
-    found = 0
+    found = entries = 0
     for gram in range(first_gram, last_gram):
         listed = _list_keys(ids, gram, sizes[gram], numbering, layout, keys, weights)
         for item in range(listed):
             code = keys[item] << np.uint64(gram_bits) | np.uint64(gram - first_gram)
             codes[found] = code << np.uint64(WEIGHT_BITS) | np.uint64(weights[item])
             found += 1
-    return found
+        entries += listed * (_start(spans[gram + 1]) - _start(spans[gram]))
+    return found, entries
 
 
-@inlined
-def _add_list(
-    ends: Integers,
-    slices: npt.NDArray[np.uint16],
-    matches: Integers,
-    first: npt.NDArray[np.uint16],
-    dense: Flags,
-    gram: int,
-    weight: int,
-    sums: Integers,
-) -> None:
+@leaf
+def _add_list(lists: YearLists, gram: int, weight: int, sums: Array) -> None:
     """Add the year list of an n-gram, times a weight, to `sums` (T,)."""
-    start = ends[gram - 1] if gram > 0 else 0
-    if dense[gram]:
-        shift = integer(first[gram])
-        for place in range(ends[gram] - start):  # unsigned indices, so that the loop runs on vector units
-            sums[np.uint64(shift + place)] += weight * matches[np.uint64(start + place)]
+    span = lists.spans[gram]
+    start, first = _start(span), _first_slice(span)
+    if _is_dense(span):
+        for place in range(_last_slice(span) + 1 - first):  # unsigned, so that the loop runs on vector units
+            sums[np.uint64(first + place)] += weight * lists.matches[np.uint64(start + place)]
     else:
-        for entry in range(start, ends[gram]):
-            sums[slices[entry]] += weight * matches[entry]
-
-
-@kernel
-def count_entries(
-    codes: npt.NDArray[np.uint64], first_gram: int, gram_bits: int, lists: YearLists, per_slice: Integers
-) -> None:
-    """Add to `per_slice` (T,) in how many entries, one for each key that occurs there, `add_lists` writes."""
-    ends, slices, _, first, last, dense = lists
-    gram_mask = np.uint64((1 << gram_bits) - 1)
-    key_shift = np.uint64(gram_bits + WEIGHT_BITS)
-    occurs = np.zeros(per_slice.size, dtype=np.uint8)
-    place = 0
-    while place < codes.size:
-        key = codes[place] >> key_shift
-        lowest, highest = integer(per_slice.size), integer(-1)
-        while place < codes.size and codes[place] >> key_shift == key:
-            gram = first_gram + integer((codes[place] >> np.uint64(WEIGHT_BITS)) & gram_mask)
-            lowest = min(lowest, integer(first[gram]))
-            highest = max(highest, integer(last[gram]))
-            if dense[gram]:
-                for t in range(integer(first[gram]), integer(last[gram]) + 1):
-                    occurs[np.uint64(t)] = 1
-            else:
-                for entry in range(ends[gram - 1] if gram > 0 else 0, ends[gram]):
-                    occurs[slices[entry]] = 1
-            place += 1
-        for t in range(lowest, highest + 1):
-            per_slice[np.uint64(t)] += occurs[np.uint64(t)]
-            occurs[np.uint64(t)] = 0
+        for entry in range(start, _start(lists.spans[gram + 1])):
+            sums[lists.slices[entry]] += weight * lists.matches[entry]
 
 
 @kernel
@@ -181,35 +166,68 @@ def add_lists(
     first_gram: int,
     gram_bits: int,
     lists: YearLists,
-    next_place: Integers,
-    keys: Array,
+    per_slice: Integers,
+    keys: npt.NDArray[np.uint64],
+    ends: npt.NDArray[np.uint64],
+    slices: npt.NDArray[np.uint16],
     sums: Array,
-) -> None:
-    """Write the keys of sorted codes and their sums in each slice.
+) -> int:
+    """Add up the year lists of each key of sorted codes; returns the number of keys.
 
-    `next_place` (T,) is where the next key of each slice goes in `keys` and `sums`.
+    Key k has the entries `ends[k - 1]` to `ends[k]` of `slices` and `sums`. Adds to `per_slice` (T,) how many
+    entries each slice has. `keys` may be the array of codes itself. The entry after the last is overwritten.
     """
-    ends, slices, matches, first, last, dense = lists
     gram_mask = np.uint64((1 << gram_bits) - 1)
     key_shift = np.uint64(gram_bits + WEIGHT_BITS)
-    of_key = np.zeros(next_place.size, dtype=np.int64)
-    place = 0
+    of_key = np.zeros(per_slice.size, dtype=sums.dtype)
+    place = found = filled = 0
     while place < codes.size:
         key = codes[place] >> key_shift
         lowest, highest = integer(of_key.size), integer(-1)
         while place < codes.size and codes[place] >> key_shift == key:
+            later = codes[min(place + _AHEAD, codes.size - 1)] >> np.uint64(WEIGHT_BITS)
+            entry = _start(lists.spans[first_gram + integer(later & gram_mask)])
+            fetch_early(lists.matches, entry)
+            fetch_early(lists.matches, entry + 16)
             gram = first_gram + integer((codes[place] >> np.uint64(WEIGHT_BITS)) & gram_mask)
             weight = integer(codes[place] & np.uint64((1 << WEIGHT_BITS) - 1))
-            lowest = min(lowest, integer(first[gram]))
-            highest = max(highest, integer(last[gram]))
-            _add_list(ends, slices, matches, first, dense, gram, weight, of_key)
+            lowest = min(lowest, _first_slice(lists.spans[gram]))
+            highest = max(highest, _last_slice(lists.spans[gram]))
+            _add_list(lists, gram, weight, of_key)
             place += 1
         for t in range(lowest, highest + 1):
-            if of_key[t] > 0:
-                keys[next_place[t]] = key
-                sums[next_place[t]] = of_key[t]
-                next_place[t] += 1
-                of_key[t] = 0
+            occurs = 1 if of_key[t] > 0 else 0
+            slices[np.uint64(filled)] = t
+            sums[np.uint64(filled)] = of_key[t]
+            per_slice[t] += occurs
+            filled += occurs
+            of_key[t] = 0
+        keys[found] = key
+        ends[found] = filled
+        found += 1
+    return found
+
+
+@kernel
+def divide_by_slice(
+    keys: npt.NDArray[np.uint64],
+    ends: npt.NDArray[np.uint64],
+    slices: npt.NDArray[np.uint16],
+    sums: Array,
+    next_place: Integers,
+    keys_of_slices: Array,
+    sums_of_slices: Array,
+) -> None:
+    """Write the keys and sums of each slice from `next_place` (T,) on."""
+    start = np.uint64(0)
+    for k in range(keys.size):
+        for entry in range(start, ends[k]):
+            t = np.uint64(slices[entry])
+            place = np.uint64(next_place[t])
+            keys_of_slices[place] = keys[k]
+            sums_of_slices[place] = sums[entry]
+            next_place[t] += 1
+        start = ends[k]
 
 
 @kernel
@@ -221,16 +239,15 @@ def add_words(
     totals: Integers,
 ) -> None:
     """Add each word's matches to `totals` (words, T)."""
-    ends, slices, matches, first, _, dense = lists
     for gram in range(sizes.size):
         for place in range(sizes[gram]):
             word = numbering[ids[gram, place]] if ids[gram, place] >= 0 else -1
             if word >= 0:
-                _add_list(ends, slices, matches, first, dense, gram, 1, totals[word])
+                _add_list(lists, gram, 1, totals[word])
 
 
 @kernel
-def add_years(years: npt.NDArray[np.int16], matches: Integers, totals: Integers) -> None:
+def add_years(years: npt.NDArray[np.int16], matches: Array, totals: Integers) -> None:
     """Add matches and entries to `totals` (2, years)."""
     for entry in range(years.size):
         totals[0, years[entry]] += matches[entry]

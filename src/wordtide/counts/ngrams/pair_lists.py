@@ -24,8 +24,8 @@ from wordtide.counts.ngrams.codes import (
     KeyLayout,
     YearLists,
     add_lists,
-    count_entries,
     describe_lists,
+    divide_by_slice,
     list_codes,
 )
 from wordtide.counts.pairs import bits_for, sort_codes
@@ -49,7 +49,7 @@ class NgramSegment:
     sizes: Bytes
     ends: Integers
     years: npt.NDArray[np.int16]
-    matches: Integers
+    matches: Array
     scanner: int
 
     @property
@@ -82,11 +82,9 @@ class YearSlices:
     def lists_of(self, segment: NgramSegment) -> YearLists:
         """The year lists of a segment by slice."""
         grams, entries = len(segment.ends), len(segment.years)
-        slices = np.empty(entries, dtype=np.uint16)
-        first, last = np.empty(grams, dtype=np.uint16), np.empty(grams, dtype=np.uint16)
-        dense = np.empty(grams, dtype=np.bool_)
-        describe_lists(segment.ends, segment.years, self.slice_of_year, slices, first, last, dense)
-        return YearLists(segment.ends, slices, segment.matches, first, last, dense)
+        spans, slices = np.empty(grams + 1, dtype=np.uint64), np.empty(entries, dtype=np.uint16)
+        describe_lists(segment.ends, segment.years, self.slice_of_year, spans, slices)
+        return YearLists(spans, slices, segment.matches)
 
 
 @dataclass(frozen=True)
@@ -110,7 +108,7 @@ class KeyRule:
         """The type of the keys in the sums."""
         return np.uint32 if self.layout.key_bits <= 32 else np.uint64
 
-    def sums_dtype(self, matches: Integers) -> npt.DTypeLike:
+    def sums_dtype(self, matches: Array) -> npt.DTypeLike:
         """The type of sums of these matches: as narrow as possible, because fresh memory is expensive."""
         weight = self.layout.window if self.literal else 1
         largest = MOST_KEYS * max(1, weight) * float(matches.sum(dtype=np.float64))
@@ -125,38 +123,31 @@ def sum_keys(
     slices: int,
 ) -> Iterator[tuple[int, KeySums]]:
     """Add up the keys of one segment; yields slices and sums. A slice may repeat, with ascending keys."""
-    layout, dtypes = rule.layout, (rule.dtype, rule.sums_dtype(segment.matches))
+    if slices == 0:  # no n-gram has a year
+        return
+    layout, sums_dtype = rule.layout, rule.sums_dtype(segment.matches)
+    lists = lists._replace(matches=lists.matches.astype(sums_dtype, copy=False))
     step = 1 << min(_GRAM_BITS, 64 - layout.key_bits - WEIGHT_BITS)
     for first in range(0, len(segment.sizes), step):
         last = min(first + step, len(segment.sizes))
         gram_bits = bits_for(last - first)
-        codes = np.empty(MOST_KEYS * (last - first), dtype=np.uint64)
-        found = list_codes(segment.ids, segment.sizes, first, last, numbering, layout, gram_bits, codes)
-        low_bit = gram_bits + WEIGHT_BITS
-        ordered, _ = sort_codes(
-            codes[:found], np.empty_like(codes)[:found], low_bit, low_bit + layout.key_bits
+        room = np.empty(MOST_KEYS * (last - first), dtype=np.uint64)
+        found, entries = list_codes(
+            segment.ids, segment.sizes, first, last, numbering, layout, gram_bits, lists.spans, room
         )
-        yield from _sums_of_codes(ordered, first, gram_bits, lists, slices, dtypes)
-
-
-def _sums_of_codes(
-    codes: npt.NDArray[np.uint64],
-    first_gram: int,
-    gram_bits: int,
-    lists: YearLists,
-    total: int,
-    dtypes: tuple[npt.DTypeLike, npt.DTypeLike],
-) -> Iterator[tuple[int, KeySums]]:
-    if total == 0:  # no n-gram has a year
-        return
-    per_slice = np.zeros(total, dtype=np.int64)
-    count_entries(codes, first_gram, gram_bits, lists, per_slice)
-    ends = np.cumsum(per_slice)
-    keys, sums = (np.empty(ends[-1], dtype=dtype) for dtype in dtypes)
-    add_lists(codes, first_gram, gram_bits, lists, ends - per_slice, keys, sums)
-    for t in np.flatnonzero(per_slice).tolist():
-        part = slice(ends[t] - per_slice[t], ends[t])
-        yield t, KeySums(keys[part], sums[part])
+        low_bit = gram_bits + WEIGHT_BITS
+        codes, spare = sort_codes(
+            room[:found], np.empty(found, dtype=np.uint64), low_bit, low_bit + layout.key_bits
+        )
+        per_slice = np.zeros(slices, dtype=np.int64)
+        slice_of, sums = (np.empty(entries + 1, dtype=dtype) for dtype in (np.uint16, sums_dtype))
+        found = add_lists(codes, first, gram_bits, lists, per_slice, codes, spare, slice_of, sums)
+        ends = np.cumsum(per_slice)
+        keys_there, sums_there = (np.empty(ends[-1], dtype=dtype) for dtype in (rule.dtype, sums_dtype))
+        divide_by_slice(codes[:found], spare, slice_of, sums, ends - per_slice, keys_there, sums_there)
+        for t in np.flatnonzero(per_slice).tolist():
+            part = slice(ends[t] - per_slice[t], ends[t])
+            yield t, KeySums(keys_there[part], sums_there[part])
 
 
 def sum_segments(
@@ -226,7 +217,7 @@ class NgramPasses:
         """How often each phrase occurs if all of them are joined, at any place of an n-gram."""
         total = np.zeros(len(phrases), dtype=np.int64)
         for segment in self.joined(self._tables(phrases)):
-            ends = np.concatenate([[0], np.cumsum(segment.matches)])
+            ends = np.concatenate([[0], np.cumsum(segment.matches, dtype=np.int64)])
             matches = np.diff(ends[np.concatenate([[0], segment.ends])])
             grams, places = np.nonzero(segment.ids >= len(self.numbers[segment.scanner]))
             numbers = segment.ids[grams, places] - len(self.numbers[segment.scanner])
