@@ -1,13 +1,14 @@
 """Do the intervals and probabilities that users see hold? On worlds that resemble text.
 
-    python benchmarks/text_calibration.py               # all worlds, about five minutes
-    python benchmarks/text_calibration.py --seeds 7     # another seed
+    python benchmarks/text_calibration.py                           # all worlds, about five minutes
+    python benchmarks/text_calibration.py --seeds 7 --random 0-9    # another seed, and ten random worlds
 
 prints Markdown tables, for each world, method and kind of contexts: how many 90 % intervals hold the truth, of
 the cosine of random pairs of words and of listed neighbors, and of the cosine distance of a word between the
 first and the last slice (also of words whose change is significant); and the stated probability of being among
 the ten nearest, with how often that is true. The last table sums them up, with the root mean square errors of
-the estimates and of the cosines of posterior means.
+the estimates and of the cosines of posterior means, also for random worlds, whose sizes, drift, clusters and
+counts are drawn.
 """
 
 import argparse
@@ -31,7 +32,7 @@ from wordtide.questions.similarity import scaled, similarities
 from wordtide.questions.vectors import lengths_of, vectors_of
 from wordtide.types import Flags, Floats
 
-#: Rules were chosen on these worlds, with the seeds 1 and 2.
+#: Rules were chosen on these worlds, with the seeds 1 and 2, and on the random worlds 0 to 59.
 KINDS = (
     TextKind("d = 30, equal axes", decay=0.0),
     TextKind("d = 30, equal axes, Poisson", decay=0.0, poisson=True),
@@ -57,11 +58,37 @@ NEW_KINDS = (
     TextKind("new: d = 28, 14 slices", words=900, slices=14, dim=28, pairs=100_000, years=4.0),
     TextKind("new: d = 90, 6 slices", words=1500, slices=6, dim=90, pairs=400_000, decay=0.3),
 )
+#: The random kinds: words, slices, dimensions, pairs of a slice, years of the whole world, and true drift.
+RANGES, DRIFTS = ((800, 2200), (4, 26), (18, 100), (40_000, 400_000), (25, 100)), (0.0004, 0.006)
 FITS = tuple(product(("smoothing", "filtering"), ("tied", "separate")))
 CHANCES = ((0.0, 0.1), (0.1, 0.3), (0.3, 0.5), (0.5, 0.7), (0.7, 1.01))
 PAIRS, TOP, EVERY = 10_000, 10, 5
 #: What 90 % intervals should hold, in per cent.
 RANGE = (87.0, 93.0)
+HALF = 0.5
+
+
+def random_kind(number: int) -> TextKind:
+    """A kind of world with sizes and drift from the log-uniform distributions over `RANGES`."""
+    rng = np.random.default_rng([78, number])
+    words, slices, dim, pairs, years = (_log_uniform(rng, *limits) for limits in RANGES)
+    slices = int(slices)
+    return TextKind(
+        f"random {number}",
+        words=int(words),
+        slices=slices,
+        dim=int(dim),
+        pairs=round(pairs * min(1.0, 12 / slices), -3),
+        years=round(years / slices, 1),
+        decay=round(rng.uniform(0.0, 0.7), 2),
+        poisson=bool(rng.random() < 0.5),
+        cluster=int(rng.integers(8, 30)) if rng.random() < 0.35 else 0,
+        drift=_log_uniform(rng, *DRIFTS),
+    )
+
+
+def _log_uniform(rng: np.random.Generator, low: float, high: float) -> float:
+    return float(np.exp(rng.uniform(np.log(low), np.log(high))))
 
 
 def true_vectors(world: TextWorld, t: int) -> Floats:
@@ -138,9 +165,19 @@ class Measured:
     chances: list[str]
     #: Root mean squares, of similarities and of changes: of the estimate and of the cosine of means.
     errors: Floats
+    #: The share of contexts that is unknown, on average.
+    unknown: float
 
 
-def measured(kind: TextKind, worlds: Sequence[TextWorld], method: str, contexts: str) -> Measured:
+def measured(kind: TextKind, seeds: Sequence[int]) -> list[Measured]:
+    """Draw worlds of a kind, and measure each method with each kind of contexts."""
+    worlds = [draw_text_world(kind, seed) for seed in seeds]
+    found = [measured_fit(worlds, *fit) for fit in FITS]
+    print(kind.name, *(f"{one.pairs:.1f} {one.listed:.1f} {one.change:.1f}" for one in found), flush=True)
+    return found
+
+
+def measured_fit(worlds: Sequence[TextWorld], method: str, contexts: str) -> Measured:
     """Fit all worlds and ask them."""
     asked = [(world, fit_text_world(world, method, contexts)) for world in worlds]
     pairs = np.concatenate([pairs_held(*one) for one in asked])
@@ -155,15 +192,29 @@ def measured(kind: TextKind, worlds: Sequence[TextWorld], method: str, contexts:
         significant=100.0 * moved.mean() if len(moved) >= 30 else np.nan,
         chances=[f"{stated[k].mean():.2f}: {near[k].mean():.2f}" if k.sum() >= 100 else "" for k in ranges],
         errors=np.array([np.sqrt(np.mean(error**2)) for error in (*errors, *more)]),
+        unknown=float(np.mean([model.calibration.unknown for _, model in asked])),
     )
 
 
-def summed_up(found: Sequence[Measured]) -> None:
-    """Print how many models hold what they should, and the range of the errors."""
-    columns = ("what", "models", "within 87 to 93", "lowest", "highest", "error", "error of means")
+def summed_up(kinds: dict[str, Sequence[Measured]]) -> None:
+    """Print how many models of each group of worlds hold what they should, and the range of the errors."""
+    columns = (
+        "worlds",
+        "what",
+        "models",
+        "within 87 to 93",
+        "lowest",
+        "mean",
+        "highest",
+        "error",
+        "error of means",
+    )
     with Table("text_calibration.summary", columns) as table:
-        for name, first in (("pairs", None), ("listed", 0), ("change", 2)):
+        for (group, found), (name, first) in product(
+            kinds.items(), (("pairs", None), ("listed", 0), ("change", 2), ("significant", None))
+        ):
             held = np.array([getattr(one, name) for one in found])
+            held = held[np.isfinite(held)]
             errors = ["", ""]
             if first is not None:
                 both = np.array([one.errors[first : first + 2] for one in found])
@@ -171,22 +222,20 @@ def summed_up(found: Sequence[Measured]) -> None:
                     f"{low:.2f} to {high:.2f}" for low, high in zip(both.min(0), both.max(0), strict=True)
                 ]
             within = int(((held >= RANGE[0]) & (held <= RANGE[1])).sum())
-            table.row(name, len(held), within, f"{held.min():.1f}", f"{held.max():.1f}", *errors)
+            spread = (f"{number:.1f}" for number in (held.min(), held.mean(), held.max()))
+            table.row(group, name, len(held), within, *spread, *errors)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Do the intervals and probabilities that users see hold?")
     parser.add_argument("--seeds", default="31", help="seeds of the worlds, with commas")
+    parser.add_argument("--random", default="", help="numbers of random worlds, such as 0-9")
     options = parser.parse_args()
-    found: dict[str, list[Measured]] = {}
-    for kind in (*KINDS, *NEW_KINDS):
-        worlds = [draw_text_world(kind, int(seed)) for seed in options.seeds.split(",")]
-        found[kind.name] = [measured(kind, worlds, *fit) for fit in FITS]
-        print(
-            kind.name,
-            *(f"{one.pairs:.1f} {one.listed:.1f} {one.change:.1f}" for one in found[kind.name]),
-            flush=True,
-        )
+    seeds = [int(seed) for seed in options.seeds.split(",")]
+    found = {kind.name: measured(kind, seeds) for kind in (*KINDS, *NEW_KINDS)}
+    first, _, last = options.random.partition("-")
+    numbers = range(int(first), int(last) + 1) if last else ()
+    by_chance = [one for number in numbers for one in measured(random_kind(number), [number])]
     columns = ("world", *(", ".join(fit) for fit in FITS))
     with Table(
         "text_calibration.similarity", columns, "Random pairs, and in brackets listed neighbors"
@@ -202,7 +251,11 @@ def main() -> None:
         for name, fits in found.items():
             for fit, one in zip(FITS, fits, strict=True):
                 table.row(name, *fit, *one.chances)
-    summed_up([one for fits in found.values() for one in fits])
+    groups = {"above": [one for fits in found.values() for one in fits]}
+    if by_chance:
+        groups["random"] = [one for one in by_chance if one.unknown <= HALF]
+        groups["random, contexts mostly unknown"] = [one for one in by_chance if one.unknown > HALF]
+    summed_up({group: models for group, models in groups.items() if models})
 
 
 if __name__ == "__main__":

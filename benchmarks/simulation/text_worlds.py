@@ -25,7 +25,7 @@ from wordtide.model.prior import StationaryPrior
 from wordtide.progress import Observer
 from wordtide.types import Floats
 
-_DRIFT = 0.002  # the diffusion constant per year
+_DRIFT = 0.002  # the diffusion constant per year that a fit assumes
 _SPREAD = 1.1  # the standard deviation of a score
 _SHIFT = 3.0  # of Zipf's law, and of the law by which axes lose weight
 
@@ -35,7 +35,7 @@ class TextKind:
     """A kind of world: its sizes, negative pairs in a slice, years between slices.
 
     `decay`: the variance of the k-th axis falls as k^-decay. `cluster`: this many words share most of their
-    vectors.
+    vectors. `drift`: the true diffusion constant per year.
     """
 
     name: str
@@ -47,6 +47,7 @@ class TextKind:
     decay: float = 0.5
     poisson: bool = False
     cluster: int = 0
+    drift: float = _DRIFT
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def draw_text_world(kind: TextKind, seed: int) -> TextWorld:
         weights[axes] = (np.arange(len(axes)) + _SHIFT) ** -kind.decay
     weights *= _SPREAD / np.sqrt((weights**2).sum())
     times: Floats = 1900.0 + kind.years * np.arange(float(kind.slices))
-    prior = StationaryPrior(times, _DRIFT / float(weights.mean()), 1.0)
+    prior = StationaryPrior(times, kind.drift / float(weights.mean()), 1.0)
     u = draw_trajectories(rng, prior, (kind.words, kind.dim))
     if kind.cluster:
         centers = draw_trajectories(rng, prior, (kind.words // kind.cluster + 1, kind.dim))

@@ -61,7 +61,9 @@ describe("neighbors", () => {
     const square = plain.similarity ** 2;
     const stretch = 1 / (1 - (2 * variance * square) / (square + variance));
     expect(close.similarity).toBeCloseTo(stretch * plain.similarity, 6);
-    expect((close.similarity - close.low) / (plain.similarity - plain.low)).toBeCloseTo(Math.sqrt(stretch), 6);
+    const [wide, narrow] = [close, plain].map((one) => one.similarity - one.low);
+    const growth = 1.6448536269514722 * 0.4 * (close.similarity - plain.similarity);
+    expect(wide / narrow).toBeCloseTo(Math.hypot(Math.sqrt(stretch), growth / narrow), 6);
   });
   it("without a posterior are never faint", () => {
     expect(nearest(words, 0, 4, noiseOf(null, 2), 3, false).some((one) => one.faint)).toBe(false);

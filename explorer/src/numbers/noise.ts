@@ -17,6 +17,8 @@ export interface Noise {
 
 /** The largest share of its precision that a cosine owes to the prior. */
 const MOST_OF_PRIOR = 0.5;
+/** The standard deviation of what a stretch adds to a cosine, relative to it. */
+const STRETCH_ERROR = 0.4;
 
 export function noiseOf(profile: readonly number[] | null | undefined, dim: number, share = 1, closeness = 0): Noise {
   if (profile && profile.length !== dim) throw new Error(`The noise profile has ${profile.length} numbers, not ${dim}.`);
@@ -57,5 +59,6 @@ export function posteriorOf(one: Block, row: number, other: Block, otherRow: num
   const square = expected * expected;
   const apart = square + variance > 0 ? square / (square + variance) : 0;
   const stretch = 1 / (1 - Math.min(noise.closeness * apart * variance, MOST_OF_PRIOR));
-  return { expected: Math.max(-1, Math.min(1, stretch * expected)), spread: Math.sqrt(stretch * variance), stretch };
+  const spread = Math.hypot(Math.sqrt(stretch * variance), STRETCH_ERROR * (stretch - 1) * expected);
+  return { expected: Math.max(-1, Math.min(1, stretch * expected)), spread, stretch };
 }

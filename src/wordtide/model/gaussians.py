@@ -22,6 +22,9 @@ _NOTHING = 1e-30  # far below any variance, in units of the prior's
 _MOST = 1e6
 #: Errors that vectors share multiply variances by this factor; a mean field ignores them.
 _SHARED = 1.6
+#: Contexts that are known in part shrink vectors unevenly: the square of such an error, relative to a vector
+#: that is otherwise known, in units of the squared share of contexts that is unknown.
+_UNEVEN = 0.45
 
 
 def predict(gain: Any, noise: Any, mean: Any, variance: Any) -> tuple[Any, Any]:
@@ -117,8 +120,8 @@ class Calibration:
     directions in which the sum of word and context vectors varies; in the others, the errors of the two
     cancel. `variance` and `pace`: the prior variance and the rate of drift at which the messages of different
     slices agree, in units of those of the fit. `closeness`: how much too sure the prior is
-    that words are unrelated, as a precision of cosines. docs/evidence.md compares all with worlds of known
-    truth.
+    that words are unrelated, as a precision of cosines. `unknown`: the unknown share of contexts, which
+    leaves errors however often a word occurs. docs/evidence.md compares all with worlds of known truth.
     """
 
     dispersion: float = 1.0
@@ -126,6 +129,7 @@ class Calibration:
     variance: float = 1.0
     pace: float = 1.0
     closeness: float = 0.0
+    unknown: float = 0.0
 
     @staticmethod
     def of_header(facts: Any) -> "Calibration | None":
@@ -137,7 +141,7 @@ class Calibration:
         if facts is None:
             return None
         names = [field.name for field in fields(Calibration)]
-        if not isinstance(facts, dict) or list(facts) not in [names[:size] for size in (1, 2, 4, 5)]:
+        if not isinstance(facts, dict) or list(facts) not in [names[:size] for size in (1, 2, 4, 5, 6)]:
             raise ValueError("its calibration is incomplete")
         if not all(isinstance(value, float) and 0.0 <= value < _MOST for value in facts.values()):
             raise ValueError("its calibration is out of range")
@@ -151,7 +155,14 @@ class Calibration:
         No vector becomes less certain than under the prior.
         """
         left = np.clip(variances / prior_variance, _NOTHING, 1.0)
-        return np.asarray(np.minimum(self.noise, 1.0 / left))
+        return np.asarray(np.minimum(self.noise + self.variance * self.uneven(left) / left, 1.0 / left))
+
+    def uneven(self, left: Reals) -> Floats:
+        """The variance left by contexts that are known in part, in units of the corpus's prior variance.
+
+        `left` is the share of the prior variance that the words' own counts leave.
+        """
+        return np.asarray(_UNEVEN * self.unknown**2 * np.clip(1.0 - left, 0.0, 1.0) ** 2)
 
     @property
     def noise(self) -> float:

@@ -102,7 +102,7 @@ def lifetimes(model: Embeddings, words: Integers) -> tuple[Floats, Floats]:
 #: The 90% point of a standard normal distribution.
 ONE_SIDE = 1.2815515655446004
 #: The standard deviation of a change is larger by this factor, because the corpus's pace is an estimate too.
-_PACE_ESTIMATED = 1.08
+_PACE_ESTIMATED = 1.15
 _OPPOSITE = 2.0  # the cosine distance of opposite vectors; rounding must not exceed it
 _WORDS_AT_ONCE = 64  # words whose curves are in memory together
 
@@ -294,14 +294,19 @@ def expected_change(vectors: Vectors, words: Integers, start: Years, end: Years)
     for time in (start, end):
         times = np.broadcast_to(np.asarray(time, np.float64), len(words))
         mean = own.means_of_each(every, times)
-        variance = own.together * own.summed((side.variances_of_each(every, times) for side in own.sides), 2)
-        length = np.sqrt((mean**2).sum(axis=1) + share * variance.sum(axis=1))
-        ends.append((mean / length[:, None], variance / length[:, None] ** 2, 1.0 / length))
-    (first, first_variance, first_weight), (last, last_variance, last_weight) = ends
-    moved = own.movement(every, start, end, first_weight, last_weight).posterior
+        variances = [side.variances_of_each(every, times) for side in own.sides]
+        variance, uneven = own.summed(variances, 2), own.uneven(variances)
+        length = np.sqrt((mean**2).sum(axis=1) + share * own.together * variance.sum(axis=1))[:, None]
+        of_units = own.together / length**2
+        ends.append((mean / length, variance * of_units, uneven * of_units, 1.0 / length))
+    (first, first_variance, first_uneven, first_weight), (last, last_variance, last_uneven, last_weight) = (
+        ends
+    )
+    moved = own.movement(every, start, end, first_weight[:, 0], last_weight[:, 0]).posterior
     both = (first_variance + last_variance - moved) / 2.0
     cosine = (first * last).sum(axis=1) + share * both.sum(axis=1)
     c = cosine[:, None]
+    first_variance, last_variance = first_variance + first_uneven, last_variance + last_uneven
     turned, turned_back = last - c * first, first - c * last
     known = turned**2 * first_variance + 2.0 * turned * turned_back * both + turned_back**2 * last_variance
     unknown = (both - c * first_variance) ** 2 + (both - c * last_variance) ** 2

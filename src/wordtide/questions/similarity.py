@@ -147,6 +147,8 @@ class Similarity:
 
 #: The largest share of its precision that a cosine owes to the prior of independent vectors.
 MOST_OF_PRIOR = 0.5
+#: Closeness is an estimate: the standard deviation of what a stretch adds to a cosine, relative to it.
+STRETCH_ERROR = 0.4
 
 
 def similarities(one: Scaled, other: Scaled) -> Similarity:
@@ -162,7 +164,8 @@ def stretched(mean: Floats, variance: Floats, closeness: float) -> Similarity:
     squared = mean**2
     weight = squared / np.maximum(squared + variance, NOTHING)
     stretch = 1.0 / (1.0 - np.minimum(closeness * weight * variance, MOST_OF_PRIOR))
-    return Similarity(np.clip(stretch * mean, -1.0, 1.0), np.sqrt(stretch * variance), stretch)
+    spread = np.sqrt(stretch * variance + (STRETCH_ERROR * (stretch - 1.0) * mean) ** 2)
+    return Similarity(np.clip(stretch * mean, -1.0, 1.0), spread, stretch)
 
 
 def interval(mean: Floats, spread: Floats, most: float = 1.0) -> tuple[Floats, Floats]:

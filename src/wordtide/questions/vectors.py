@@ -135,6 +135,15 @@ class Vectors:
         sides = tuple(recalibrated(side, words, self.calibration) for side in self.sides)
         return replace(self, sides=sides)
 
+    def uneven(self, variances: Sequence[Reals]) -> Floats:
+        """The variance of the sum that contexts known in part leave, from those of recalibrated sides."""
+        if self.calibration is None:
+            return np.zeros(variances[0].shape)
+        own = self.prior_variance * self.calibration.variance
+        left = variances[0].mean(axis=-1, keepdims=True) / own
+        parts = [np.broadcast_to(own * self.calibration.uneven(left), one.shape) for one in variances]
+        return self.summed(parts, power=2)
+
     @property
     def together(self) -> float:
         """The factor for the summed variances of sides, whose errors are nearly the same."""
