@@ -6,12 +6,14 @@ from functools import cache
 import numpy as np
 import pytest
 from simulation.text_worlds import TextKind, draw_text_world, fit_text_world
-from text_calibration import listed, pairs_held
+from text_calibration import listed, pairs_held, random_kind
 
 import wordtide
 
 SMALL = TextKind("small", words=500, slices=6, dim=12, pairs=80_000)
 MANY = TextKind("many words", words=800, slices=6, dim=30, pairs=150_000)
+#: Random worlds with clusters that played no part in choosing rules, of different sizes and drift.
+CLUSTERS = tuple(map(random_kind, (203, 204, 231)))
 
 
 @cache
@@ -36,19 +38,22 @@ def test_intervals_and_probabilities_hold(method, contexts):
 @pytest.mark.parametrize("method", ["smoothing", "filtering"])
 def test_words_that_belong_together_are_as_near_as_stated(method, contexts):
     assert fitted(method, contexts, True, MANY)[1].calibration.closeness < 2.0
-    every, every_apart = [], []
-    for poisson in (False, True):
-        world, model = fitted(method, contexts, poisson, replace(MANY, cluster=15))
-        assert model.calibration.closeness > 5.0
-        held, _, _, error, _ = listed(world, model)
-        every.append(held)
-        apart = wordtide.DynamicEmbeddings(model.fitted)
-        apart.calibration = replace(model.calibration, closeness=0.0)
-        held_apart, _, _, error_apart, _ = listed(world, apart)
-        every_apart.append(held_apart)
-        assert (error**2).mean() < 0.9 * (error_apart**2).mean()
-    assert 0.87 <= np.concatenate(every).mean() <= 0.93
-    assert np.concatenate(every_apart).mean() < 0.82
+    world, model = fitted(method, contexts, True, replace(MANY, cluster=15))
+    assert model.calibration.closeness > 5.0
+    held, _, _, error, _ = listed(world, model)
+    apart = wordtide.DynamicEmbeddings(model.fitted)
+    apart.calibration = replace(model.calibration, closeness=0.0)
+    held_apart, _, _, error_apart, _ = listed(world, apart)
+    assert held.mean() >= 0.87
+    assert held_apart.mean() < 0.82
+    assert (error**2).mean() < 0.9 * (error_apart**2).mean()
+
+
+@pytest.mark.parametrize("contexts", ["tied", "separate"])
+@pytest.mark.parametrize("method", ["smoothing", "filtering"])
+def test_intervals_of_words_that_belong_together_hold_in_random_worlds(method, contexts):
+    held = [listed(*fitted(method, contexts, kind.poisson, kind))[0] for kind in CLUSTERS]
+    assert 0.87 <= np.concatenate(held).mean() <= 0.93
 
 
 @pytest.mark.parametrize("method", ["smoothing", "filtering"])
