@@ -6,10 +6,11 @@ compares the function words of model folders with lists made by hand, which only
 use. It prints a Markdown table: how many words were found; the share of these that the list of the language
 contains (precision); the share of the list's words among the 300 most frequent words of the model that was
 found (recall); the found words that the list lacks; the words of the list among the first 30 of `changed`, if
-a change is significant; and how many words have a verdict, of those that are judged. The lists hold articles, pronouns, determiners, prepositions,
-conjunctions, particles, auxiliary and modal verbs and their forms, and the adverbs of degree, place and time
-that belong to no topic. `tr+en` counts English words as well, for texts in which some passages are not
-translated. `package_texts.py` extracts texts in French, German, Russian and Turkish from Debian packages.
+a change is significant; and how many words have a verdict, of those that are judged. The lists hold articles,
+pronouns, determiners, prepositions, conjunctions, particles, auxiliary and modal verbs and their forms, and
+the adverbs of degree, place and time that belong to no topic. `tr+en` counts English words as well, for texts
+in which some passages are not translated. `package_texts.py` extracts texts in other languages from Debian
+packages.
 """
 
 # ruff: noqa: RUF001
@@ -103,6 +104,65 @@ LISTS = {
         halde takdirde olsa artık henüz hemen yine gerekir gerekli böylece bunlar edilir eder etmek eden ederek
         edilen edilmiş edin yapmak yapar ilgili ait özellikle dışında kez kere herhangi herbir hiçbir yoksa
         beraber sırasında itibaren olmadığında nedeniyle tek çoğu""",
+    "es": """
+        el la los las lo un una unos unas al del este esta esto estos estas ese esa eso esos esas aquel
+        aquella aquello aquellos aquellas mi mis tu tus su sus nuestro nuestra nuestros nuestras vuestro
+        vuestra suyo suya mío mía yo tú él ella ello nosotros vosotros ellos ellas usted ustedes me te se nos
+        os le les mí ti sí conmigo consigo que quien quienes cual cuales cuyo cuya cuyos cuyas donde cuando
+        como cuanto qué quién quiénes cuál cuáles dónde cuándo cómo cuánto cuántos y e o u ni pero sino mas
+        aunque porque pues si no tampoco también además así entonces luego después antes ya aún todavía
+        siempre nunca jamás a ante bajo cabe con contra de desde durante en entre hacia hasta mediante para
+        por según sin so sobre tras excepto salvo incluso muy más menos tan tanto tanta tantos tantas mucho
+        mucha muchos muchas poco poca pocos pocas algo nada alguien nadie algún alguno alguna algunos algunas
+        ningún ninguno ninguna todo toda todos todas otro otra otros otras mismo misma mismos mismas cada
+        varios varias demás ambos ambas cualquier cualquiera tal tales demasiado bastante casi solo sólo
+        solamente apenas mientras aquí ahí allí allá acá ahora hoy mañana ayer cerca lejos dentro fuera encima
+        debajo arriba abajo delante detrás quizá quizás vez veces bien mal mejor peor es son era eran fue
+        fueron ser sido siendo sea sean será serán sería soy eres somos fui está están estaba estaban estar
+        estado estoy esté estén he ha has hemos han había habían haber hay haya hayan habrá habría hubo puede
+        pueden poder podría podrían podrá podía pueda puedan debe deben deber debería deberían debía hace
+        hacer hacen hecho hizo haga va van ir tener tiene tienen tenía tenga tengo fuese dos tres uno primer
+        primero primera embargo aparte igual asimismo junto juntos respecto acerca""",
+    "it": """
+        il lo la i gli le l un uno una del dello della dei degli delle dell al allo alla ai agli alle all dal
+        dallo dalla dai dagli dalle dall nel nello nella nei negli nelle nell sul sullo sulla sui sugli sulle
+        sull col coi di a da in con su per tra fra verso senza contro durante entro oltre presso secondo sopra
+        sotto dentro fuori dopo prima dietro davanti lungo mediante tramite fino sino attraverso circa salvo
+        tranne questo questa questi queste quest quello quella quelli quelle quel quei quegli quell ciò io tu
+        egli lui lei noi voi loro esso essa essi esse mi ti si ci vi ne me te sé se mio mia miei mie tuo tua
+        tuoi tue suo sua suoi sue nostro nostra nostri nostre vostro vostra vostri che chi cui quale quali
+        quanto quanta quanti quante dove come quando perché perchè e ed o od ma né anche anzi però quindi
+        dunque pure poiché mentre affinché benché sebbene oppure ovvero ossia cioè infatti inoltre tuttavia
+        comunque invece altrimenti allora così non più meno molto molta molti molte poco poca pochi poche
+        troppo tanto tanta tanti tante tutto tutta tutti tutte tutt altro altra altri altre ogni ognuno
+        qualche alcuno alcuni alcune alcun nessuno nessuna nessun qualcosa qualcuno nulla niente stesso stessa
+        stessi stesse proprio propria tale tali qualsiasi qualunque ciascuno ciascuna ciascun diversi diverse
+        vari varie entrambi sempre mai spesso già ancora ora adesso oggi poi ormai subito qui qua lì là solo
+        soltanto solamente quasi appena abbastanza assai bene male meglio peggio forse sì no è sono era erano
+        essere stato stata stati state sia siano sarà saranno sarebbe fu furono sei siamo siete ha hanno ho
+        hai abbiamo aveva avevano avere avuto abbia avrà può possono potrebbe potrà poteva potere possa deve
+        devono dovrebbe dover dovere doveva vuole vogliono va vanno viene vengono venga fare fa fanno fatto
+        due tre primo c v d c'è s'è qual nonché eccetto finché insieme""",
+    "pl": """
+        i w we z ze na do nie to się jest że o jak po co ale od za dla czy tak a lub oraz przez przy pod nad
+        przed między bez u ku aby by żeby jeśli jeżeli gdy kiedy gdzie albo ani bo bowiem więc zatem jednak
+        lecz choć chociaż ponieważ gdyż iż niż już jeszcze tylko także też również bardzo bardziej mniej
+        więcej najbardziej zawsze nigdy często czasem teraz tutaj tu tam wtedy potem tym ten ta te ci tego tej
+        tych temu tę tą tymi ów owa tamten taki taka takie takich takiego takiej takim jaki jaka jakie jakich
+        jakiego jakiej jakim który która które którzy którego której których któremu którym którą którymi kto
+        kogo komu kim czego czemu czym ja ty on ona ono my wy oni one mnie mi mną ciebie cię tobie jego jemu
+        mu go nim niego niemu jej ją nią niej nich ich im nimi nas nam nami was wam wami siebie sobie sobą mój
+        moja moje mojego mojej twój twoja twoje nasz nasza nasze wasz swój swoja swoje swojego swojej swoim
+        swoich swoją każdy każda każde każdego każdej każdym wszystko wszystkie wszyscy wszystkich wszystkim
+        wszystkimi cały cała całe inny inna inne innych innego innej innym żaden żadna żadne żadnego jeden
+        jedna jedno jednego jednej jednym dwa dwie dwóch trzy kilka wiele wielu dużo mało sam sama samo sami
+        tenże samego coś ktoś nic nikt nikogo niczego być był była było były byli będzie będą bądź jestem
+        jesteś są jesteśmy byłby byłoby został została zostało zostały zostanie zostaną zostać może mogą można
+        móc mógł mogła mogło należy trzeba musi muszą powinien powinna powinno powinny niech np tzn itp itd ma
+        mają mam masz mamy miał mieć no cóż przecież właśnie nawet prawie dość dosyć zbyt zwykle poza wśród
+        według podczas wobec obok oprócz zamiast około wokół spośród spoza znad mimo pomimo dzięki wzdłuż
+        wewnątrz jako gdyby dopóki dopiero aż stąd skąd dokąd dlaczego dlatego tyle ile raz razy chyba pewien
+        pewna pewne pewnych obie oba obu tzw tuż jakby oto zaś natomiast""",
 }
 #: Recall is measured on the list's words among this many of the most frequent ones.
 FREQUENT = 300

@@ -14,7 +14,7 @@ from wordtide.embeddings.posterior import Posterior
 from wordtide.questions import effect as module
 from wordtide.questions.change import changed
 from wordtide.questions.effect import VERDICT, divergence, effects, judge, verdicts
-from wordtide.questions.function_words import Contexts, function_words
+from wordtide.questions.function_words import Contexts, function_words, number_of_forms
 
 MOVING = np.array([WORDS[word] for word in ("jumps", "ramps", "bursts", "gaps")])
 
@@ -167,6 +167,41 @@ def test_frequent_short_words_with_unspecific_contexts_are_function_words():
     found = function_words(DynamicEmbeddings(world))
     assert found[:first].all()
     assert found[first:].sum() <= 6
+
+
+def test_words_with_many_forms_are_less_likely_function_words():
+    """The same vectors, but the second half of the particles has three forms each."""
+    rng = np.random.default_rng(0)
+    fitted = drawn("smoother")[0]
+    size, dim, first = 2_000, 10, 80
+    means = rng.normal(size=(size, dim)) * 0.5
+    stems = [f"{a}{b}{c}" for a in "bdfg" for b in "aeiou" for c in "klmn"]
+    inflected = [stem + ending for stem in stems[first // 2 :] for ending in ("es", "ed", "ing")]
+    rest = [f"q{n:05}" for n in range(size - first - len(inflected))]
+    knots = replace(fitted.posterior.knots, starts=np.arange(size + 1), slices=np.zeros(size, np.int32))
+    posterior = Posterior("point", knots, means.astype(np.float32), means.astype(np.float32))
+    occurrences = replace(fitted.occurrences, places=knots, values=np.full(size, 100))
+    order = rng.permutation(first)  # of equal frequency: the order is by number
+    names = [*np.array(stems)[order], *rest, *inflected]
+    world = replace(fitted, words=names, posterior=posterior, occurrences=occurrences, dynamics=None)
+    found = function_words(DynamicEmbeddings(world))[np.argsort(order)]
+    assert found[: first // 2].sum() >= 2 * found[first // 2 : first].sum() > 0
+
+
+def test_forms_differ_by_endings_that_make_words_out_of_words():
+    verbs = [stem + ending for stem in ("end", "walk", "land") for ending in ("", "s", "ed", "ing")]
+    vocabulary = [*verbs, "along", "alone", "over", "landings"]
+    asked = ["end", "ended", "landing", "along", "over", "sending", "his"]
+    assert number_of_forms(vocabulary, asked).tolist() == [3, 3, 4, 0, 0, 0, 0]
+    assert number_of_forms(["\u6211", "\u6211\u4eec"], ["\u6211"]).tolist() == [0]
+
+
+def test_contexts_diverge_from_the_square_root_of_their_shares(model):
+    contexts = Contexts.of(model, float(model.times[0]))
+    words = model.sides[0].means_at(float(model.times[0]))
+    chances, shares = contexts.predicted(words), np.sqrt(contexts.share)
+    expected = (chances * np.log(chances / (shares / shares.sum()))).sum(axis=1)
+    np.testing.assert_allclose(contexts.divergences(words, 1), expected, rtol=1e-9)
 
 
 def test_effects_and_function_words_are_stored_with_the_dynamics(model, monkeypatch):
