@@ -131,10 +131,12 @@ def test_speed_is_that_of_the_tables() -> None:
 
 def test_words_of_function_words_and_phrases_are_those_of_the_tables() -> None:
     words = load("function_words")
-    unseen = ("libreoffice-help-de", "libreoffice-help-tr", "changelogs")
-    wrong = 1 - np.mean([float(words.row(name)[words.column("precision")]) for name in unseen])
-    assert round(10 * wrong) == 4
-    assert "four of ten words found there are content words" in EVIDENCE
+    unseen = ("de", "tr", "es", "it", "pl", "en changelogs", "en un-debates-all-years")
+    wrong = 1 - np.mean(
+        [float(row[words.column("precision")]) for row in words.rows if row[0].startswith(unseen)]
+    )
+    assert round(10 * wrong) == 3
+    assert "three of ten words found there are content words" in EVIDENCE
     called = {row[0]: numbers(row[words.column("with a verdict, of")]) for row in words.rows}
     pages = [verdicts / of for name, (verdicts, of) in called.items() if "manpages" in name or "help" in name]
     assert f"for up to {max(pages):.1%} of the words of manual and help pages" in EVIDENCE
