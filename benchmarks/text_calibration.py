@@ -51,12 +51,9 @@ KINDS = (
     TextKind("d = 45, 16 slices, clusters", 1300, 16, 45, 150_000, 4.0, cluster=25),
     TextKind("d = 35, 7 slices, Poisson", 2200, 7, 35, 350_000, 8.0, poisson=True),
     TextKind("d = 70, 10 slices", 1600, 10, 70, 300_000, 5.0, decay=0.6),
-)
-#: These had no part in that.
-NEW_KINDS = (
-    TextKind("new: d = 55, 9 slices, clusters, Poisson", 1700, 9, 55, 250_000, 6.0, poisson=True, cluster=20),
-    TextKind("new: d = 28, 14 slices", words=900, slices=14, dim=28, pairs=100_000, years=4.0),
-    TextKind("new: d = 90, 6 slices", words=1500, slices=6, dim=90, pairs=400_000, decay=0.3),
+    TextKind("d = 55, 9 slices, clusters, Poisson", 1700, 9, 55, 250_000, 6.0, poisson=True, cluster=20),
+    TextKind("d = 28, 14 slices", words=900, slices=14, dim=28, pairs=100_000, years=4.0),
+    TextKind("d = 90, 6 slices", words=1500, slices=6, dim=90, pairs=400_000, decay=0.3),
 )
 #: The random kinds: words, slices, dimensions, pairs of a slice, years of the whole world, and true drift.
 RANGES, DRIFTS = ((800, 2200), (4, 26), (18, 100), (40_000, 400_000), (25, 100)), (0.0004, 0.006)
@@ -232,7 +229,7 @@ def main() -> None:
     parser.add_argument("--random", default="", help="numbers of random worlds, such as 0-9")
     options = parser.parse_args()
     seeds = [int(seed) for seed in options.seeds.split(",")]
-    found = {kind.name: measured(kind, seeds) for kind in (*KINDS, *NEW_KINDS)}
+    found = {kind.name: measured(kind, seeds) for kind in KINDS}
     first, _, last = options.random.partition("-")
     numbers = range(int(first), int(last) + 1) if last else ()
     by_chance = [one for number in numbers for one in measured(random_kind(number), [number])]
