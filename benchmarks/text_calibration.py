@@ -17,6 +17,7 @@ import os
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # small matrices: threads would only wait for each other
 
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import product
 
@@ -229,10 +230,14 @@ def main() -> None:
     parser.add_argument("--random", default="", help="numbers of random worlds, such as 0-9")
     options = parser.parse_args()
     seeds = [int(seed) for seed in options.seeds.split(",")]
-    found = {kind.name: measured(kind, seeds) for kind in KINDS}
+    kinds = {kind.name: (kind, seeds) for kind in KINDS}
     first, _, last = options.random.partition("-")
     numbers = range(int(first), int(last) + 1) if last else ()
-    by_chance = [one for number in numbers for one in measured(random_kind(number), [number])]
+    kinds |= {f"random {number}": (random_kind(number), [number]) for number in numbers}
+    with ProcessPoolExecutor(os.cpu_count()) as processes:
+        every = dict(zip(kinds, processes.map(measured, *zip(*kinds.values(), strict=True)), strict=True))
+    found = {kind.name: every.pop(kind.name) for kind in KINDS}
+    by_chance = [one for fits in every.values() for one in fits]
     columns = ("world", *(", ".join(fit) for fit in FITS))
     with Table(
         "text_calibration.similarity", columns, "Random pairs, and in brackets listed neighbors"
