@@ -102,7 +102,7 @@ def lifetimes(model: Embeddings, words: Integers) -> tuple[Floats, Floats]:
 #: The 90% point of a standard normal distribution.
 ONE_SIDE = 1.2815515655446004
 #: The standard deviation of a change is larger by this factor, because the corpus's pace is an estimate too.
-_PACE_ESTIMATED = 1.15
+_PACE_ESTIMATED = 1.08
 _OPPOSITE = 2.0  # the cosine distance of opposite vectors; rounding must not exceed it
 _WORDS_AT_ONCE = 64  # words whose curves are in memory together
 
