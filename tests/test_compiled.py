@@ -1,12 +1,17 @@
-"""Compiled kernels on disk: loaded again when nothing changed, compiled again when anything they use did."""
+"""Compiled kernels on disk: loaded again when nothing changed, compiled again when anything they use did.
+
+Kernels that were loaded give the same bits as those that were compiled.
+"""
 
 import importlib
+import pkgutil
 import sys
 
 import pytest
 from numba.core.caching import IndexDataCacheFile
 
-from wordtide.compiled import notice_of_compiling
+import wordtide
+from wordtide.compiled import is_cached, notice_of_compiling
 
 KERNEL = """
 from called import LIMIT, Pair, weigh
@@ -135,3 +140,27 @@ def test_processes_that_compile_variants_of_a_kernel_at_the_same_time_do_not_mix
         assert run(source, kernel) == (1007, False)
     assert run(source, kernel, 2.5)[0] == 1006.0
     assert run(source, kernel)[0] == 1007
+
+
+def reorders_sums(compiled):
+    return "reassoc" in compiled.targetoptions.get("fastmath", ())
+
+
+def test_kernels_contain_the_code_of_all_that_reorders_sums():
+    """A function with code of its own would run as it was compiled alone, or in a kernel, depending on which came
+    first: sums differ.
+    """
+    every = {}
+    for found in pkgutil.walk_packages(wordtide.__path__, "wordtide."):
+        if not found.name.endswith("__main__"):
+            members = vars(importlib.import_module(found.name)).values()
+            every |= {id(value): value for value in members if hasattr(value, "py_func")}
+    apart = {key for key, value in every.items() if reorders_sums(value) and is_cached(value)}
+    assert len(apart) >= 10
+    calls = [
+        (value.py_func.__qualname__, name)
+        for value in every.values()
+        for name in value.py_func.__code__.co_names
+        if id(value.py_func.__globals__.get(name)) in apart
+    ]
+    assert calls == []

@@ -44,6 +44,15 @@ def arithmetic(function: Function) -> Function:
     return _cached(function, _ARITHMETIC)
 
 
+def contained(function: Function) -> Function:
+    """Like `arithmetic`, for functions that kernels call: each kernel contains their code.
+
+    Otherwise a process may hold several copies, each with its own order of sums, and which one runs depends
+    on whether the kernel was compiled in this process or loaded.
+    """
+    return cast(Function, numba.njit(**_ARITHMETIC, forceinline=True)(function))
+
+
 def is_cached(function: Callable[..., Any]) -> bool:
     """Whether the machine code of a kernel is kept for the next run."""
     return type(cast(Any, function)._cache).__name__ != "NullCache"

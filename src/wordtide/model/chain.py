@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wordtide.compiled import arithmetic, inlined
+from wordtide.compiled import arithmetic, contained, inlined
 from wordtide.model import gaussians
 from wordtide.model.logistic import log
 from wordtide.model.prior import Diffusion
@@ -161,7 +161,7 @@ def divergence_of_words(
         out[word] = 0.5 * total
 
 
-@arithmetic
+@contained
 def messages_of_word(gain: Array, noise: Array, first: float, mu: Array, h: Array, b: Array) -> None:
     """Fill b with the messages of the data about one word, b = (Pi + diag h) mu; all arrays are its knots."""
     later = np.zeros(mu.shape[1], dtype=np.float64)

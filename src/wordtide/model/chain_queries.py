@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wordtide.compiled import arithmetic, inlined, kernel
+from wordtide.compiled import arithmetic, contained, inlined, kernel
 from wordtide.model import verdicts
 from wordtide.model.chain import (
     carry_back,
@@ -209,7 +209,7 @@ def beliefs_around_knots(
                 m[k], p[k] = condition(predicted[k], spread[k], data[k], message[k])
 
 
-@arithmetic
+@contained
 def pair_evidence(
     h11: Array, h12: Array, h22: Array, b1: Array, b2: Array, v: float, correlation: float
 ) -> float:
@@ -231,7 +231,7 @@ def pair_evidence(
     return 0.5 * total
 
 
-@arithmetic
+@contained
 def chain_evidence(gain: Array, noise: Array, h: Array, b: Array) -> float:
     """The log evidence of a Markov chain, from the messages (n, d) at its steps (`knots.transitions`)."""
     dim = h.shape[1]
@@ -251,7 +251,7 @@ def chain_evidence(gain: Array, noise: Array, h: Array, b: Array) -> float:
     return 0.5 * total
 
 
-@arithmetic
+@contained
 def log_mean(values: Array) -> float:
     """The logarithm of the mean of exp(values)."""
     top, total = -np.inf, 0.0

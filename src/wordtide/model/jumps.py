@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from wordtide.compiled import arithmetic
+from wordtide.compiled import arithmetic, contained
 from wordtide.model.chain_queries import chain_evidence, log_mean, pair_evidence
 from wordtide.model.verdicts import (
     BURST,
@@ -53,7 +53,7 @@ MOST_USES = 8
 _ROUNDING = 1e-9
 
 
-@arithmetic
+@contained
 def _window_evidence(h: Array, b: Array, v: float, first: int, last: int, correlation: float) -> float:
     """The log evidence of one level at the knots `first` to `last` - 1 and another at all others.
 
@@ -67,7 +67,7 @@ def _window_evidence(h: Array, b: Array, v: float, first: int, last: int, correl
     return pair_evidence(h11, h12, h22, b1, b2, v, correlation)
 
 
-@arithmetic
+@contained
 def _three_level_evidence(h: Array, b: Array, v: float, first: int, last: int) -> float:
     """The log evidence of three levels, with change points before the knots `first` and `last`."""
     gain, noise = np.full(3, TYPICAL), np.full(3, v * (1.0 - TYPICAL * TYPICAL))
@@ -81,7 +81,7 @@ def _three_level_evidence(h: Array, b: Array, v: float, first: int, last: int) -
     return chain_evidence(gain, noise, sums_h, sums_b)
 
 
-@arithmetic
+@contained
 def _step_evidence(h: Array, b: Array, v: float, row: int, share: float, correlation: float) -> float:
     """The log evidence of a jump at knot `row`, where a `share` of the uses comes after it."""
     dim, end, rest = h.shape[1], len(h) - 1, 1.0 - share
@@ -94,7 +94,7 @@ def _step_evidence(h: Array, b: Array, v: float, row: int, share: float, correla
     return pair_evidence(h11, h12, h22, b1, b2, v, correlation)
 
 
-@arithmetic
+@contained
 def _length_of_part(extents: Array, row: int, part: int) -> float:
     """The length of a part of a knot's slice, or of the gap between this slice and the next."""
     if part < PARTS:
@@ -102,7 +102,7 @@ def _length_of_part(extents: Array, row: int, part: int) -> float:
     return extents[row + 1, 0] - extents[row, 1]  # type: ignore[no-any-return]
 
 
-@arithmetic
+@contained
 def _chances_after(uses: int, part: int, chances: Array) -> None:
     """Fill `chances` (uses + 1,) with the probabilities that 0, 1, ... uses come after a date in a slice.
 
@@ -114,7 +114,7 @@ def _chances_after(uses: int, part: int, chances: Array) -> None:
         chances[k + 1] = chances[k] * (uses - k) / (k + 1.0) * share / (1.0 - share)
 
 
-@arithmetic
+@contained
 def _jump_evidence(
     h: Array, b: Array, v: float, extents: Array, uses: Array, least: int, weights: Array
 ) -> tuple[float, float]:
@@ -162,7 +162,7 @@ def _jump_evidence(
     return best + math.log(total), CORRELATIONS[np.argmax(shares)]
 
 
-@arithmetic
+@contained
 def _outlier_evidence(h: Array, b: Array, v: float) -> float:
     """The log evidence that one knot differs from all others."""
     tried = len(CORRELATIONS)
@@ -172,7 +172,7 @@ def _outlier_evidence(h: Array, b: Array, v: float) -> float:
     return log_mean(logs)
 
 
-@arithmetic
+@contained
 def _weighted_window(h: Array, b: Array, v: float, gaps: Array, first: int, last: int, three: bool) -> float:
     """The log evidence of two change points with their prior probability."""
     prior = math.log(2.0 * gaps[first - 1] * gaps[last - 1])
@@ -181,7 +181,7 @@ def _weighted_window(h: Array, b: Array, v: float, gaps: Array, first: int, last
     return prior + _window_evidence(h, b, v, first, last, TYPICAL)
 
 
-@arithmetic
+@contained
 def _best_window_evidence(
     h: Array, b: Array, v: float, gaps: Array, least: int, three: bool, edges: Array, weights: Array
 ) -> float:
@@ -214,7 +214,7 @@ def _best_window_evidence(
     return best
 
 
-@arithmetic
+@contained
 def _ramp_evidence(
     t: Array, h: Array, b: Array, v: float, moments: Array, start: float, length: float
 ) -> float:
@@ -242,7 +242,7 @@ def _ramp_evidence(
     return log_mean(logs)
 
 
-@arithmetic
+@contained
 def _gradual_evidence(t: Array, h: Array, b: Array, v: float, ramp: Array) -> float:
     """The log evidence of a gradual change; fills `ramp` (2,) with the posterior means of its start and end.
 
@@ -268,7 +268,7 @@ def _gradual_evidence(t: Array, h: Array, b: Array, v: float, ramp: Array) -> fl
     return evidence
 
 
-@arithmetic
+@contained
 def _diffusion_evidence(t: Array, h: Array, b: Array, v: float, constant: float) -> float:
     """The log evidence of the stationary prior with this diffusion constant or a multiple of it."""
     logs, gain, noise = np.empty(len(SCALES)), np.zeros(len(t)), np.full(len(t), v)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from wordtide.compiled import arithmetic
 from wordtide.errors import SettingsError
-from wordtide.model.logistic import log_expected_sigmoids, log_sigmoid, sigmoid
+from wordtide.model.logistic import integrate_sigmoids, log_sigmoid, sigmoid
 from wordtide.types import Array, Floats, Indices, Reals
 
 _ELEMENTS, _FEWEST_ROWS = 1 << 18, 128  # of a block of rows of the (a, a) matrix of scores
@@ -200,11 +200,11 @@ def _sum_log_expected_sigmoids(
         for place in range(count):
             at_positives[0, place] = x[columns[begin + place]]
             at_positives[1, place] = s2[columns[begin + place]]
-        log_expected_sigmoids(at_positives[0, :count], at_positives[1, :count], 1.0, found[:count])
+        integrate_sigmoids(at_positives[0, :count], at_positives[1, :count], 1.0, found[:count])
         for place in range(count):
             if self_pairs or columns[begin + place] != row:
                 total += values[begin + place] * found[place]
-        log_expected_sigmoids(x, s2, -1.0, found)
+        integrate_sigmoids(x, s2, -1.0, found)
         negative = mean.dtype.type(0)
         for j in range(size):
             negative += context_weight[j] * found[j]

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from wordtide.compiled import arithmetic, by_precision, elementary
+from wordtide.compiled import arithmetic, by_precision, contained, elementary
 
 Array = Any  # compiled functions accept float32 and float64
 
@@ -123,8 +123,8 @@ def expected_log_sigmoids(m: Array, s2: Array, sign: float, out: Array) -> None:
             out[place] += weight * log_sigmoid(kind(sign) * m[place] + node * deviation)
 
 
-@arithmetic
-def _integrate_sigmoids(mean: Array, variance: Array, sign: Any, out: Array) -> None:
+@contained
+def _integrate_range(mean: Array, variance: Array, sign: Any, out: Array) -> None:
     """Compute log E[sigmoid(sign x)] for x ~ N(mean, variance), (n,), with one quadrature.
 
     The trapezoidal rule with points z = k h, k = -K ... K. Its error falls exponentially with 1 / (h
@@ -166,12 +166,18 @@ def _integrate_sigmoids(mean: Array, variance: Array, sign: Any, out: Array) -> 
         out[j] = at_mean if m < 0 and tail < _TINY else expected
 
 
-@arithmetic
-def log_expected_sigmoids(m: Array, s2: Array, sign: float, out: Array) -> None:
+@contained
+def integrate_sigmoids(m: Array, s2: Array, sign: float, out: Array) -> None:
     """Compute log E[sigmoid(sign x)] for x ~ N(m, s2), (n,) each, to about 2e-5 for deviations up to 2.
 
     Numbers next to each other share a quadrature, whose spacing suits the widest of them.
     """
     for first in range(0, len(m), _RANGE):
         here = slice(first, first + _RANGE)
-        _integrate_sigmoids(m[here], s2[here], m.dtype.type(sign), out[here])
+        _integrate_range(m[here], s2[here], m.dtype.type(sign), out[here])
+
+
+@arithmetic
+def log_expected_sigmoids(m: Array, s2: Array, sign: float, out: Array) -> None:
+    """Like `integrate_sigmoids`, outside of kernels."""
+    integrate_sigmoids(m, s2, sign, out)
