@@ -156,3 +156,11 @@ def test_the_sizes_of_the_paper_page_are_those_of_its_run() -> None:
     text = page("docs/paper.md")
     assert f"The {entries:.1f} million n-gram-years are generated" in text
     assert f"{knots:.1f} million knots, {pairs:.1f} million pairs" in text
+
+
+def test_kills_lost_nothing_and_watch_and_server_answered_rightly() -> None:
+    table, load_cells = load("soak"), dict(load("soak.load").rows)
+    assert table.row("all")[table.column("problems")] == "0"
+    assert load_cells["rows given to `watch`"] == load_cells["rows that it reported"]
+    assert load_cells["wrong answers"] == "0"
+    assert "kills lost nothing" in EVIDENCE
