@@ -213,6 +213,8 @@ def summed_up(kinds: dict[str, Sequence[Measured]]) -> None:
         ):
             held = np.array([getattr(one, name) for one in found])
             held = held[np.isfinite(held)]
+            if not len(held):
+                continue
             errors = ["", ""]
             if first is not None:
                 both = np.array([one.errors[first : first + 2] for one in found])

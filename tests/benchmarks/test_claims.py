@@ -105,18 +105,18 @@ def test_limits_of_intervals_are_those_of_the_tables() -> None:
     off = np.array([true - stated for stated, true in cells])
     average, high, low = (f"{value:.2f}".lstrip("0") for value in (np.abs(off).mean(), off.max(), -off.min()))
     assert f"on average within {average} of what is stated" in EVIDENCE
-    assert f"It is up to {high} higher in clusters, and up to {low} lower with few counts." in EVIDENCE
+    assert f"It is up to {high} higher in clusters, and up to {low} lower elsewhere." in EVIDENCE
     assert f"in some worlds it is off by up to {max(high, low)}" in page("docs/ask.md")
     change = load("text_calibration.change")
     moved = [numbers(cell)[1] for row in change.rows for cell in row[1:] if "(" in cell]
-    assert f"so only {min(moved):.0f} to {max(moved):.0f}% of their intervals hold" in EVIDENCE
+    assert f"of single models {min(moved):.0f} to {max(moved):.0f}% of their intervals hold" in EVIDENCE
     assert "above the truth in less than 1% of cases" in EVIDENCE
 
 
 def test_speed_is_that_of_the_tables() -> None:
     ours = load("counting").row("text, JSON Lines: plain Python twin")[1]
-    assert round(float(ours), 1) == 0.5
-    assert "four million words are counted in half a second on one core" in EVIDENCE
+    assert float(ours) < 0.5
+    assert "four million words are counted in less than half a second on one core" in EVIDENCE
     measured = load("fitting.gensim").row("smoothing")[-1]
     assert float(re.search(r"([\d.]+) s /", measured)[1]) < 20
     assert "the State of the Union is smoothed in under 20 seconds on two" in EVIDENCE
