@@ -46,7 +46,7 @@ METHOD_DASHES: dict[str, Dashes] = {
 }
 _DASH_CYCLE: tuple[Dashes, ...] = ("-", (0, (5, 1.5)), (0, (3, 1.2, 1, 1.2)), (0, (1, 1.2)))
 
-_ENDINGS = (".png", ".svg", ".pdf")
+ENDINGS = (".png", ".svg", ".pdf")
 DPI = 300
 _SCREEN_DPI = 110
 _DPI_RANGE = (50, 1200)  # 350 pixels across, up to the resolution of print
@@ -143,10 +143,10 @@ def check_figure_path(path: str | os.PathLike[str], dpi: float = DPI) -> Path:
         OutputError: The file cannot be written.
     """
     ending = Path(path).suffix.lower()
-    if ending not in _ENDINGS:
+    if ending not in ENDINGS:
         named = f"the ending {ending}" if ending else "no ending"
         raise SettingsError(
-            f"{path} has {named}, so the format of the figure is unknown.", f"Use {either(_ENDINGS)}."
+            f"{path} has {named}, so the format of the figure is unknown.", f"Use {either(ENDINGS)}."
         )
     if not _DPI_RANGE[0] <= dpi <= _DPI_RANGE[1]:
         raise SettingsError(
