@@ -167,7 +167,7 @@ def test_a_layout_without_motion_can_be_drawn(tmp_path):
     assert save_figure(figure, tmp_path / "still.png").read_bytes().startswith(BEGINNINGS["png"])
 
 
-@pytest.mark.parametrize("ending", style.ENDINGS)
+@pytest.mark.parametrize("ending", [ending.removeprefix(".") for ending in style.ENDINGS])
 def test_hostile_words_are_drawn_as_they_are(tmp_path, ending):
     words = [*HOSTILE, *WORDS[len(HOSTILE) :]]
     figure = map_figure(layout_of(), words, ["$1$", *TITLES[1:]], labelled=HOSTILE)
